@@ -1,0 +1,58 @@
+"""rankveil: publish a differentially private version of a whole table, with a certificate that says what holds.
+
+import rankveil as rv
+
+plan = rv.Plan.load("plan.toml")
+made = rv.release("people.csv", plan, out="2031-q1")
+rv.evaluate("people.csv", "2031-q1/release.csv", plan)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from rankveil._version import __version__
+from rankveil.errors import RankveilError
+
+if TYPE_CHECKING:
+    from rankveil.certificate import Certificate
+    from rankveil.evaluate import Evaluation, evaluate
+    from rankveil.flow.declare import Plan
+    from rankveil.methods import METHODS
+    from rankveil.pipeline import Release, release
+    from rankveil.preview import preview
+    from rankveil.taxonomy import Taxonomy
+
+# Loaded when first used, so that `import rankveil` stays quick.
+_HOMES = {
+    "Certificate": "rankveil.certificate",
+    "Evaluation": "rankveil.evaluate",
+    "METHODS": "rankveil.methods",
+    "Plan": "rankveil.flow.declare",
+    "Release": "rankveil.pipeline",
+    "Taxonomy": "rankveil.taxonomy",
+    "evaluate": "rankveil.evaluate",
+    "preview": "rankveil.preview",
+    "release": "rankveil.pipeline",
+}
+
+__all__ = [
+    "METHODS",
+    "Certificate",
+    "Evaluation",
+    "Plan",
+    "RankveilError",
+    "Release",
+    "Taxonomy",
+    "__version__",
+    "evaluate",
+    "preview",
+    "release",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'rankveil' has no attribute {name!r}")

@@ -1,0 +1,177 @@
+"""The certificate: what holds for a release, for whom, why, and at what price. Written for the public.
+
+It is made of the plan, of n, and of what the mechanisms report about themselves. No value of the data enters it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from rankveil.flow.declare import Column
+from rankveil.flow.declare.domain import Grid
+from rankveil.flow.protect import Mechanism
+from rankveil.methods import Method
+
+FORMAT = 1
+NEIGHBOURS = (
+    "Two tables are neighbours if they have the same number of rows and differ in one record, whose protected values"
+    " may be any the plan allows. The number of rows and the plan are public."
+)
+NEIGHBOURS_WITH_PUBLIC = (
+    " Columns marked public are known to everyone and released as they are: nobody is protected in them, and"
+    " neighbours agree on them."
+)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Share(_Part):
+    """One entry of the budget."""
+
+    column: str
+    mechanism: str
+    epsilon: str | None = Field(description="Exact share as a fraction or decimal; null if the step is not private.")
+    scale: str | None = Field(description="Exact scale of the noise on the column's axis (labels: semantic distance).")
+    scale_in_units: float | None = Field(description="The same in the column's own units, where that makes sense.")
+    sensitivity: str
+    clusters: int | None
+
+
+class ColumnNote(_Part):
+    """What the plan declares about one column."""
+
+    name: str
+    kind: str
+    role: Literal["protected", "public"]
+    null: bool
+    lower: str | None = None
+    upper: str | None = None
+    step: str | None = None
+    scale: Literal["linear", "log"] | None = None
+    categories: int | None = Field(None, description="Number of labels the plan declares.")
+    concepts: int | None = Field(None, description="Number of nodes of the taxonomy, labels included.")
+
+
+class Settings(_Part):
+    """The settings the release was made with. They promise nothing by themselves."""
+
+    epsilon: str | None
+    k: int | None
+
+
+class PlanNote(_Part):
+    sha256: str = Field(description="Of the settings in force, in canonical form.")
+    file_sha256: str | None = Field(description="Of the plan file as it was read, before options changed it.")
+
+
+class ReleaseNote(_Part):
+    file: str
+    format: Literal["csv", "parquet"]
+    sha256: str
+    bytes: int
+
+
+class Certificate(_Part):
+    certificate_format: Literal[1] = 1
+    rankveil_version: str
+    created: datetime
+    method: str
+    differentially_private: bool
+    for_release: bool = Field(description="False if the randomness was fixed by a seed: a test, not a release.")
+    statement: str
+    reason: str | None = Field(description="Why the release is not differentially private, where it is not.")
+    theorem: str
+    neighbours: str
+    epsilon: str | None = Field(description="The proven ε; null if there is none.")
+    delta: str | None
+    settings: Settings
+    shares: tuple[Share, ...]
+    rows: int
+    row_aligned: bool = Field(description="Row r of the release belongs to record r of the table.")
+    columns: tuple[ColumnNote, ...]
+    plan: PlanNote
+    release: ReleaseNote | None
+
+    def to_json(self) -> str:
+        return self.model_dump_json(indent=2) + "\n"
+
+
+def statement_for(method: Method, epsilon: Decimal, *, for_release: bool) -> str:
+    """The certificate's first sentence."""
+    if not method.differentially_private:
+        text = f"NOT differentially private. {method.holds}"
+    else:
+        text = f"{method.holds[:-1]} with ε = {plain(epsilon)}, for the neighbours named below."
+    return text if for_release else "NOT FOR RELEASE: drawn from a fixed seed. " + text
+
+
+def share_of(note: Mechanism) -> Share:
+    return Share(
+        column=note.column,
+        mechanism=note.name,
+        epsilon=None if note.epsilon is None else plain(note.epsilon),
+        scale=None if note.scale is None else plain(note.scale),
+        scale_in_units=note.scale_in_units,
+        sensitivity=note.sensitivity,
+        clusters=note.clusters,
+    )
+
+
+def describe(column: Column) -> ColumnNote:
+    domain = column.domain
+    if isinstance(domain, Grid) and domain.labels is None:
+        ends = domain.decode(np.array([0, domain.width]))
+        return ColumnNote(
+            name=column.name,
+            kind=column.kind,
+            role=column.role,
+            null=column.allows_null,
+            lower=str(ends[0].as_py()),
+            upper=str(ends[1].as_py()),
+            step=None if domain.date_format else plain(domain.step),
+            scale="log" if domain.log else "linear",
+        )
+    if isinstance(domain, Grid):
+        return ColumnNote(
+            name=column.name,
+            kind=column.kind,
+            role=column.role,
+            null=column.allows_null,
+            categories=domain.width + 1,
+        )
+    return ColumnNote(
+        name=column.name,
+        kind=column.kind,
+        role=column.role,
+        null=column.allows_null,
+        categories=domain.label_count,
+        concepts=domain.taxonomy.node_count,
+    )
+
+
+def plain(number: Decimal | Fraction) -> str:
+    """Exactly: a decimal where the number has a finite one, a fraction otherwise."""
+    fraction = Fraction(number)
+    rest = fraction.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
+        return str(fraction)
+    return f"{_as_decimal(fraction):f}"
+
+
+def _as_decimal(fraction: Fraction) -> Decimal:
+    places = 0
+    while (fraction * 10**places).denominator != 1:
+        places += 1
+    # Built from its digits, so that no context precision rounds it.
+    return Decimal((int(fraction < 0), tuple(map(int, str(abs(int(fraction * 10**places))))), -places))

@@ -1,0 +1,50 @@
+"""`rankveil init`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rankveil.cli.output import json_option, print_json
+
+
+@click.command("init")
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("plan.toml"),
+    show_default=True,
+    help="The plan to write.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a plan that is already there.")
+@click.option("--epsilon", default="1", show_default=True, help="The ε to put into the plan.")
+@json_option
+def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool) -> None:
+    """Draft a plan for TABLE (CSV or Parquet).
+
+    Kinds, limits and categories are guessed from the data and marked as guesses: a release refuses them until you
+    have replaced them by what is publicly known and deleted the column's line `unconfirmed`. The draft shows
+    limits of your data, so it is internal until then.
+
+    \b
+      rankveil init people.csv --out plan.toml
+    """
+    from rankveil.engines import open_table
+    from rankveil.errors import OutputError
+    from rankveil.flow.declare import Plan
+    from rankveil.flow.declare.draft import draft
+    from rankveil.flow.write import write_text
+
+    if out.exists() and not overwrite:
+        raise OutputError(f"{out} exists already.", remedy="Give another name with --out, or say --overwrite.")
+    text = draft(open_table(table), epsilon=epsilon)
+    plan = Plan.parse(text, name="draft")
+    write_text(out, text)
+    if as_json:
+        print_json({"plan": str(out), "columns": len(plan.columns), "unconfirmed": plan.guesses})
+        return
+    click.echo(f"Wrote {out}: {len(plan.columns)} columns, {len(plan.guesses)} with guesses taken from the data.")
+    click.echo("Next: replace each guess by what is publicly known, delete its line `unconfirmed`, then")
+    click.echo(f"  rankveil release {table} --plan {out} --dry-run")

@@ -1,0 +1,106 @@
+"""`rankveil release`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rankveil.cli import EXIT_CODES
+from rankveil.cli.output import json_option, print_json, print_table, progress
+
+
+@click.command("release", epilog=EXIT_CODES)
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--plan", "plan_path", required=True, type=click.Path(path_type=Path), help="The plan (TOML).")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the release and its certificate.")
+@click.option("--method", help="Use this method instead of the plan's (see: rankveil methods).")
+@click.option("--epsilon", help="Use this ε instead of the plan's.")
+@click.option("--k", type=int, help="Use this cluster size instead of the plan's.")
+@click.option("--accept-no-guarantee", is_flag=True, help="Allow a published method, which gives no guarantee.")
+@click.option("--overwrite", is_flag=True, help="Replace a release that is already in the folder.")
+@click.option("--dry-run", is_flag=True, help="Show noise per column from the plan alone; read no data, write nothing.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@json_option
+def command(
+    table: Path,
+    plan_path: Path,
+    out: Path | None,
+    method: str | None,
+    epsilon: str | None,
+    k: int | None,
+    accept_no_guarantee: bool,
+    overwrite: bool,
+    dry_run: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Publish a protected copy of TABLE as the plan describes.
+
+    Writes the release, in the format of TABLE, and certificate.json to --out.
+
+    \b
+      rankveil release patients.csv --plan plan.toml --dry-run
+      rankveil release patients.csv --plan plan.toml --out 2031-q1/
+      rankveil release patients.csv --plan plan.toml --out compare/ \\
+          --method published:individual-ranking --k 25 --accept-no-guarantee
+    """
+    from rankveil.flow.declare import Plan
+
+    plan = Plan.load(plan_path).with_release(method=method, epsilon=epsilon, k=k)
+    if dry_run:
+        _show_dry_run(plan, as_json=as_json)
+        return
+    if out is None:
+        raise click.UsageError("--out is needed: the folder for the release and its certificate.")
+    from rankveil.pipeline import release
+
+    with progress(quiet=quiet or as_json) as show:
+        made = release(
+            table, plan, out=out, accept_no_guarantee=accept_no_guarantee, overwrite=overwrite, progress=show
+        )
+    certificate = made.certificate
+    assert certificate.release is not None  # noqa: S101 - a folder was given
+    if as_json:
+        print_json(
+            {
+                "release": str(out / certificate.release.file),
+                "certificate": str(out / "certificate.json"),
+                "method": certificate.method,
+                "differentially_private": certificate.differentially_private,
+                "epsilon": certificate.epsilon,
+                "rows": certificate.rows,
+                "statement": certificate.statement,
+            }
+        )
+        return
+    click.echo(certificate.statement)
+    if certificate.reason:
+        click.echo(certificate.reason)
+    click.echo(f"Release      {out / certificate.release.file}  ({certificate.rows} rows)")
+    click.echo(f"Certificate  {out / 'certificate.json'}")
+
+
+def _show_dry_run(plan: object, *, as_json: bool) -> None:
+    from rankveil.flow.declare import Plan
+    from rankveil.preview import preview
+
+    assert isinstance(plan, Plan)  # noqa: S101 - the command has just made it
+    looked = preview(plan)
+    if as_json:
+        print_json({**looked.as_dict(), "unconfirmed": plan.guesses})
+        return
+    rows = [
+        [line.column, line.kind, line.epsilon or "none", line.half_within, line.most_within, line.mechanism]
+        for line in looked.lines
+    ]
+    heading = f"{looked.method.name}: " + ", ".join(
+        part
+        for part in (f"ε = {looked.epsilon}" if looked.epsilon else "", f"k = {looked.k}" if looked.k else "")
+        if part
+    )
+    print_table(heading, ["column", "kind", "ε", "half the noise within", "95 % within", "mechanism"], rows)
+    click.echo(f"\nWhat would hold: {looked.method.holds}")
+    click.echo("Dry run: no data were read, nothing was written, no budget was spent.")
+    if plan.guesses:
+        click.echo(f"{len(plan.guesses)} columns have unconfirmed guesses; a release would refuse them.")

@@ -1,0 +1,103 @@
+"""A first look at a text file: its encoding, its separator, its column names.
+
+Only the first mebibyte is read. What the look gets wrong, the `[table]` section of the plan sets right.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from rankveil.errors import TableError
+
+LOOK = 1 << 20
+_SEPARATORS = (",", ";", "\t", "|")
+_LINES_COMPARED = 50
+
+
+@dataclass(frozen=True)
+class Dialect:
+    separator: str
+    encoding: str
+    names: tuple[str, ...]
+
+
+def look_at(path: Path, *, separator: str | None = None, encoding: str | None = None) -> Dialect:
+    """Find out how a CSV file is written. Compressed files (.gz, .bz2, .zst, .lz4) are read as they are."""
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            head = stream.read(LOOK)
+            cut_off = bool(stream.read(1))
+    except (OSError, pa.ArrowInvalid) as error:
+        reason = getattr(error, "strerror", None) or "it is damaged"
+        raise TableError(f"Table {path.name} cannot be read: {reason}.", remedy="Check the file.") from None
+    if not head.strip():
+        raise TableError(f"Table {path.name} is empty.", remedy="It needs a header line and at least two rows.")
+    text, encoding = _decoded(head, encoding, path, cut_off=cut_off)
+    if cut_off:
+        text, newline, _ = text.rpartition("\n")
+        if not newline:
+            raise TableError(
+                f"Table {path.name}: its first line is longer than {LOOK >> 20} MiB.",
+                remedy="This does not look like a CSV file with a header line; check the line ends and the format.",
+            )
+    if "\0" in text:
+        raise TableError(f"Table {path.name} holds binary data, not text.", remedy="Give a CSV or a Parquet file.")
+    separator = separator or _separator(text)
+    return Dialect(separator, encoding, _names(text, separator, path))
+
+
+def _decoded(head: bytes, encoding: str | None, path: Path, *, cut_off: bool) -> tuple[str, str]:
+    if encoding is None:
+        if head.startswith(codecs.BOM_UTF8):
+            encoding = "utf-8-sig"
+        elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            encoding = "utf-16"
+        else:
+            try:
+                return codecs.getincrementaldecoder("utf-8")().decode(head, final=not cut_off), "utf-8"
+            except UnicodeDecodeError:
+                encoding = "cp1252"  # what Western office programs write
+    try:
+        return codecs.getincrementaldecoder(encoding)("replace").decode(head), encoding
+    except LookupError:
+        raise TableError(
+            f"Table {path.name}: the encoding {encoding!r} is not known.",
+            remedy="Correct [table] encoding in the plan.",
+        ) from None
+
+
+def _separator(text: str) -> str:
+    """The candidate that cuts the most of the first lines into the same number (at least two) of fields."""
+    lines = text.splitlines()[:_LINES_COMPARED]
+
+    def agreement(candidate: str) -> tuple[float, int]:
+        widths = Counter(len(row) for row in _parsed(lines, candidate) if row)
+        width, count = max(widths.items(), key=lambda item: (item[1], item[0]), default=(1, 0))
+        return (count / max(1, widths.total()) if width > 1 else 0.0, width)
+
+    best = max(_SEPARATORS, key=agreement)
+    return best if agreement(best)[0] > 0 else ","
+
+
+def _parsed(lines: list[str], separator: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(lines, delimiter=separator))
+    except csv.Error:
+        return []
+
+
+def _names(text: str, separator: str, path: Path) -> tuple[str, ...]:
+    try:
+        header = next(csv.reader(io.StringIO(text), delimiter=separator), [])
+    except csv.Error:
+        raise TableError(
+            f"Table {path.name}: its header line cannot be read as CSV.", remedy="Check its quotes."
+        ) from None
+    return tuple(name.strip() for name in header)

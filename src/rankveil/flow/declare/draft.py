@@ -1,0 +1,208 @@
+"""A first plan, guessed from a table: every entry taken from the data is listed as unconfirmed.
+
+Guarantee    None, on purpose: a draft shows limits and labels read from the data. It is for the person who holds the table,
+             who replaces the guesses by what is publicly known. `release` refuses a plan with unconfirmed entries.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rankveil.engines import Table
+from rankveil.errors import TableError
+from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
+
+_MOST_CATEGORIES = 200
+_BOOLEAN_TEXTS = {"true", "false"}
+_BARE_KEY = re.compile(r"^[A-Za-z0-9_-]+$")
+_STEPS_OF_NICE = (Decimal(1), Decimal("1.5"), Decimal(2), Decimal(3), Decimal(5), Decimal("7.5"), Decimal(10))
+
+
+@dataclass
+class _Seen:
+    """What a pass over one column has found."""
+
+    missing: bool = False
+    texts: set[str] = field(default_factory=set)  # up to one more than a list of categories may have
+    could_be: set[str] = field(default_factory=lambda: {"boolean", "integer", "number", "comma", "date"})
+    smallest: Decimal | None = None
+    largest: Decimal | None = None
+    places: int = 0
+    any_value: bool = False
+
+    def add_texts(self, texts: pa.Array) -> None:
+        for text in pc.unique(texts).to_pylist():
+            if text is None or text in DEFAULT_NULL_TOKENS:
+                self.missing = True
+                continue
+            self.any_value = True
+            if len(self.texts) <= _MOST_CATEGORIES:
+                self.texts.add(text)
+            self._narrow(text)
+
+    def _narrow(self, text: str) -> None:
+        if text.lower() not in _BOOLEAN_TEXTS:
+            self.could_be.discard("boolean")
+        if "date" in self.could_be:
+            try:
+                self._stretch(Decimal(date.fromisoformat(text).toordinal()))
+                self.could_be &= {"date"}
+                return
+            except ValueError:
+                self.could_be.discard("date")
+        if not self.could_be & {"integer", "number", "comma"}:
+            return
+        if re.fullmatch(r"[+-]?\d+", text):
+            self._stretch(Decimal(text))
+        elif re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
+            self.could_be -= {"integer", "comma"}
+            self._stretch(Decimal(text))
+        elif re.fullmatch(r"[+-]?\d+,\d+", text):
+            self.could_be -= {"integer", "number"}
+            self._stretch(Decimal(text.replace(",", ".")))
+        else:
+            self.could_be -= {"integer", "number", "comma"}
+
+    def _stretch(self, number: Decimal) -> None:
+        exponent = number.normalize().as_tuple().exponent
+        self.places = max(self.places, -exponent if isinstance(exponent, int) else 0)
+        self.smallest = number if self.smallest is None else min(self.smallest, number)
+        self.largest = number if self.largest is None else max(self.largest, number)
+
+    def kind(self) -> str:
+        if not self.any_value:
+            return "drop"
+        for kind in ("boolean", "date", "integer", "comma", "number"):
+            if kind in self.could_be:
+                return kind
+        return "category" if len(self.texts) <= _MOST_CATEGORIES else "drop"
+
+
+def draft(table: Table, *, method: str = "laplace", epsilon: str = "1") -> str:
+    """The text of a plan for this table, with every guess marked."""
+    seen = {name: _Seen() for name in table.schema.names}
+    rows = 0
+    for batch in table.batches():
+        rows += batch.num_rows
+        for name in table.schema.names:
+            seen[name].add_texts(_as_texts(batch.column(name)))
+    if rows == 0:
+        raise TableError(f"Table {table.name} has no rows.", remedy="Check that its first line is the header.")
+    return "\n".join(_lines(table, seen, method, epsilon)) + "\n"
+
+
+def _as_texts(array: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_timestamp(array.type):
+        array = array.cast(pa.timestamp("s")).cast(pa.date32())
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_finite(array), array, pa.scalar(None, array.type))
+    return pc.utf8_trim_whitespace(array.cast(pa.string()))
+
+
+def _lines(table: Table, seen: dict[str, _Seen], method: str, epsilon: str) -> Iterator[str]:
+    yield "# INTERNAL DRAFT: limits and categories below were read from the data."
+    yield "# For every column: replace the guesses by what is publicly known, then delete its line `unconfirmed`."
+    yield ""
+    yield "[release]"
+    yield f"method  = {_text(method)}"
+    yield f"epsilon = {epsilon}"
+    if any(found.kind() == "comma" for found in seen.values()):
+        yield ""
+        yield "[table]"
+        yield 'decimal = ","'
+    for name, found in seen.items():
+        yield ""
+        yield from _column_lines(name, found)
+
+
+def _column_lines(name: str, found: _Seen) -> Iterator[str]:
+    kind = found.kind()
+    yield f"[columns.{name if _BARE_KEY.match(name) else _text(name)}]"
+    guessed = ["kind"]
+    if kind in ("integer", "number", "comma"):
+        assert found.smallest is not None and found.largest is not None  # noqa: S101 - a number was seen
+        lower, upper = _nice_range(found.smallest, found.largest)
+        yield f"kind  = {_text('integer' if kind == 'integer' else 'number')}"
+        yield f"lower = {lower:f}"
+        yield f"upper = {upper:f}"
+        guessed += ["lower", "upper"]
+        if kind != "integer":
+            yield f"step  = {Decimal(1).scaleb(-min(found.places, 6)):f}"
+            guessed.append("step")
+    elif kind == "date":
+        assert found.smallest is not None and found.largest is not None  # noqa: S101 - a date was seen
+        first, last = date.fromordinal(int(found.smallest)), date.fromordinal(int(found.largest))
+        yield 'kind  = "date"'
+        yield f"lower = {date(first.year, 1, 1).isoformat()}"
+        yield f"upper = {(date(last.year, 12, 31) if last.year > first.year else _year_end(last)).isoformat()}"
+        guessed += ["lower", "upper"]
+    elif kind == "category":
+        yield 'kind = "category"'
+        yield "categories = ["
+        yield from (f"  {_text(label)}," for label in sorted(found.texts))
+        yield "]"
+        guessed.append("categories")
+    else:
+        yield f"kind = {_text(kind)}"
+        if kind == "drop":
+            yield (
+                "# no value is present"
+                if not found.any_value
+                else f"# more than {_MOST_CATEGORIES} different texts: looks like a name or an identifier"
+            )
+    if kind != "drop":
+        if found.missing:
+            yield "null = true"
+            guessed.append("null")
+        yield f"unconfirmed = [{', '.join(map(_text, guessed))}]"
+
+
+def _year_end(day: date) -> date:
+    return date(day.year, 12, 31) if day.month < 12 or day.day < 31 else day + timedelta(days=366)
+
+
+def _nice_range(smallest: Decimal, largest: Decimal) -> tuple[Decimal, Decimal]:
+    """Round limits outside the values seen; 0 where the values only grow away from it."""
+    if smallest >= 0 and smallest <= largest / 2:
+        return Decimal(0), _nice_above(largest)
+    if largest <= 0 and largest >= smallest / 2:
+        return -_nice_above(-smallest), Decimal(0)
+    if smallest < 0 < largest:
+        return -_nice_above(-smallest), _nice_above(largest)
+    margin = _nice_above(max(largest - smallest, abs(largest) / 1000))
+    return _rounded_to(smallest - margin / 10, margin, down=True), _rounded_to(
+        largest + margin / 10, margin, down=False
+    )
+
+
+def _nice_above(number: Decimal) -> Decimal:
+    if number <= 0:
+        return Decimal(1)
+    power = Decimal(1).scaleb(number.adjusted())
+    return _plain_decimal(next(step * power for step in _STEPS_OF_NICE if step * power > number))
+
+
+def _rounded_to(number: Decimal, margin: Decimal, *, down: bool) -> Decimal:
+    unit = Decimal(1).scaleb(margin.adjusted() - 1)
+    whole = (number / unit).to_integral_value(rounding="ROUND_FLOOR" if down else "ROUND_CEILING")
+    return _plain_decimal(whole * unit)
+
+
+def _plain_decimal(number: Decimal) -> Decimal:
+    return number.quantize(Decimal(1)) if number == number.to_integral_value() else number.normalize()
+
+
+def _text(value: Any) -> str:
+    """A TOML string. JSON's escapes are TOML's; other control characters are escaped alike."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,287 @@
+"""The plan: one TOML file that says what is public about a table and how it is to be released.
+
+Guarantee    A plan is read without looking at any table. What it declares (bounds, steps, categories, orders,
+             k, ε) is taken as public. An entry listed under `unconfirmed` was guessed from the data, and
+             no release is made until somebody has confirmed it.
+Arithmetic   Numbers are read as Decimal, so 0.1 means one tenth.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from rankveil.errors import PlanError
+
+MOST_COLUMNS = 1000
+_LARGEST_PLAN = 8 << 20
+
+PositiveDecimal = Annotated[Decimal, Field(gt=0, allow_inf_nan=False)]
+FiniteDecimal = Annotated[Decimal, Field(allow_inf_nan=False)]
+Role = Literal["protected", "public"]
+_T = TypeVar("_T")
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, strict=False)
+
+
+class _ColumnEntry(_Entry):
+    null: bool = Field(False, description="Missing is a value of the column; otherwise missing values are refused.")
+    role: Role = Field(
+        "protected",
+        description="'public': everyone knows this column; it is kept, and nobody is protected in it.",
+    )
+    unconfirmed: tuple[str, ...] = Field((), description="Entries guessed from the data; delete the line to confirm.")
+
+
+class _Ranged(_ColumnEntry):
+    clamp: bool = Field(False, description="Move values outside the range to its nearest end instead of refusing.")
+
+
+class IntegerColumn(_Ranged):
+    """Whole numbers from `lower` to `upper`, in steps of `step`."""
+
+    kind: Literal["integer"]
+    lower: int
+    upper: int
+    step: Annotated[int, Field(ge=1)] = 1
+    scale: Literal["linear", "log"] = "linear"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        return _check_range(self, self.lower, self.upper)
+
+
+class NumberColumn(_Ranged):
+    """Numbers from `lower` to `upper`, rounded to the nearest multiple of `step` above `lower`."""
+
+    kind: Literal["number"]
+    lower: FiniteDecimal
+    upper: FiniteDecimal
+    step: PositiveDecimal | None = Field(
+        None, description="By default the power of ten that cuts the range into one to ten million steps."
+    )
+    scale: Literal["linear", "log"] = "linear"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        _check_range(self, self.lower, self.upper)
+        if self.step is not None and self.step > self.upper - self.lower:
+            raise ValueError("step is larger than the whole range")
+        return self
+
+
+class DateColumn(_Ranged):
+    """Calendar days from `lower` to `upper`. Text is read by `format`."""
+
+    kind: Literal["date"]
+    lower: datetime.date
+    upper: datetime.date
+    format: str = "%Y-%m-%d"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        return _check_range(self, self.lower, self.upper)
+
+
+def _check_range(entry: _T, lower: Any, upper: Any) -> _T:
+    if not lower < upper:
+        raise ValueError("lower must be less than upper")
+    return entry
+
+
+class BooleanColumn(_ColumnEntry):
+    """True or false."""
+
+    kind: Literal["boolean"]
+
+
+class _Labelled(_ColumnEntry):
+    @field_validator("categories", mode="before", check_fields=False)
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            texts = [str(item).lower() if isinstance(item, bool) else str(item) for item in value]
+            if len(set(texts)) < len(texts):
+                raise ValueError("a category is listed twice")
+            return tuple(texts)
+        return value
+
+
+class OrdinalColumn(_Labelled):
+    """Labels with an order, from first to last."""
+
+    kind: Literal["ordinal"]
+    categories: Annotated[tuple[str, ...], Field(min_length=2)]
+
+
+class CategoryColumn(_Labelled):
+    """Labels without an order: a flat list, or the labels of a taxonomy."""
+
+    kind: Literal["category"]
+    categories: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    taxonomy: str | None = Field(None, description="node,parent CSV file or ARX hierarchy, relative to the plan.")
+    taxonomy_labels: str | None = Field(None, description="label,node CSV file, relative to the plan.")
+
+    @model_validator(mode="after")
+    def _has_labels(self) -> Self:
+        if self.categories is None and self.taxonomy is None:
+            raise ValueError('give categories = [...], or taxonomy = "file.csv", or both')
+        if self.taxonomy_labels is not None and self.taxonomy is None:
+            raise ValueError("taxonomy_labels needs a taxonomy")
+        return self
+
+
+class DropColumn(_ColumnEntry):
+    """Not released, not read."""
+
+    kind: Literal["drop"]
+
+
+ColumnEntry = Annotated[
+    IntegerColumn | NumberColumn | DateColumn | BooleanColumn | OrdinalColumn | CategoryColumn | DropColumn,
+    Field(discriminator="kind"),
+]
+
+
+class ReleaseEntry(_Entry):
+    """How to release: the method, the privacy budget, the cluster size."""
+
+    method: str = "laplace"
+    epsilon: PositiveDecimal
+    k: Annotated[int, Field(ge=1)] | None = Field(None, description="Cluster size, for methods that form clusters.")
+
+
+class TableEntry(_Entry):
+    """How to read a text file, where the first look at it gets something wrong."""
+
+    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    encoding: str | None = None
+    decimal: Literal[".", ","] = "."
+    null_values: tuple[str, ...] | None = Field(None, description="Texts that mean missing.")
+
+
+class Plan(_Entry):
+    release: ReleaseEntry
+    table: TableEntry = TableEntry()
+    columns: Annotated[dict[str, ColumnEntry], Field(min_length=1)]
+    _folder: Path = PrivateAttr(default=Path())
+    _file_sha256: str | None = PrivateAttr(default=None)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read and check a plan file."""
+        path = Path(path)
+        try:
+            if path.stat().st_size > _LARGEST_PLAN:
+                raise PlanError(
+                    f"Plan {path.name} is larger than {_LARGEST_PLAN >> 20} MiB.",
+                    remedy="Check that this is a plan and not a table.",
+                )
+            content = path.read_bytes()
+            text = content.decode("utf-8-sig")
+        except OSError as error:
+            raise PlanError(
+                f"Plan {path.name} cannot be read: {error.strerror}.",
+                remedy="Draft one with: rankveil init TABLE",
+            ) from None
+        except UnicodeDecodeError:
+            raise PlanError(f"Plan {path.name} is not UTF-8 text.", remedy="Save it as UTF-8.") from None
+        plan = cls.parse(text, name=path.name, folder=path.parent)
+        plan._file_sha256 = hashlib.sha256(content).hexdigest()
+        return plan
+
+    @classmethod
+    def parse(cls, text: str, *, name: str = "plan", folder: str | Path = ".") -> Plan:
+        """Check a plan given as TOML text."""
+        try:
+            content = tomllib.loads(text, parse_float=Decimal)
+        except (tomllib.TOMLDecodeError, RecursionError, ArithmeticError) as error:
+            raise PlanError(
+                f"Plan {name} is not valid TOML: {error}.", remedy="Correct the line named above."
+            ) from None
+        return cls.from_dict(content, name=name, folder=folder)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any], *, name: str = "plan", folder: str | Path = ".") -> Plan:
+        """Check a plan given as nested dictionaries, as TOML would give them."""
+        try:
+            plan = cls.model_validate(content)
+        except ValidationError as error:
+            raise PlanError(
+                f"Plan {name} has {_counted(error.error_count(), 'mistake')}:\n" + "\n".join(_explained(error)),
+                remedy="Every entry is described in docs/reference/plan.md.",
+            ) from None
+        if len(plan.columns) > MOST_COLUMNS:
+            raise PlanError(
+                f"Plan {name} declares {len(plan.columns)} columns; at most {MOST_COLUMNS} are supported.",
+                remedy="Release fewer columns: every further column thins the budget of all others.",
+            )
+        plan._folder = Path(folder)
+        return plan
+
+    def with_release(self, **changes: Any) -> Plan:
+        """The same plan with other release settings (`method`, `epsilon`, `k`); None leaves a setting alone."""
+        wanted = {key: value for key, value in changes.items() if value is not None}
+        content = self.model_dump()
+        content["release"] |= wanted
+        plan = Plan.from_dict(content, folder=self.folder)
+        plan._file_sha256 = self.file_sha256
+        return plan
+
+    @property
+    def folder(self) -> Path:
+        """Where the plan's relative paths start."""
+        return self._folder
+
+    @property
+    def file_sha256(self) -> str | None:
+        """SHA-256 of the file the plan was read from, if any."""
+        return self._file_sha256
+
+    @property
+    def guesses(self) -> dict[str, tuple[str, ...]]:
+        """Column name -> entries nobody has confirmed."""
+        return {name: entry.unconfirmed for name, entry in self.columns.items() if entry.unconfirmed}
+
+    def sha256(self) -> str:
+        """Fingerprint of what the plan means: the same for two spellings of the same plan."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _explained(error: ValidationError) -> list[str]:
+    """pydantic's findings in the words of the plan file, without the values that were found."""
+    lines = []
+    kinds = {"integer", "number", "date", "boolean", "ordinal", "category", "drop"}
+    for finding in error.errors(include_url=False, include_input=False, include_context=False)[:20]:
+        place = [str(part) for part in finding["loc"]]
+        if len(place) > 2 and place[0] == "columns" and place[2] in kinds:
+            del place[2]  # the union tag pydantic inserts is not something the user wrote
+        message = {
+            "extra_forbidden": "unknown entry",
+            "missing": "is missing",
+            "union_tag_not_found": "kind is missing (one of " + ", ".join(sorted(kinds)) + ")",
+            "union_tag_invalid": "kind must be one of " + ", ".join(sorted(kinds)),
+            "finite_number": "must be a finite number",
+        }.get(finding["type"], finding["msg"].removeprefix("Value error, "))
+        lines.append(f"  {'.'.join(place) or 'plan'}: {message}")
+    return lines

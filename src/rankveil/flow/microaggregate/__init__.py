@@ -1,0 +1,13 @@
+"""Step 2: group the values of a table and sum each group, with a stated sensitivity.
+
+blocks.py     the public partition of rank positions 1..n into clusters of k
+clusters.py   what the next step gets: which rows form which cluster, and the clusters' values
+ranking.py    individual ranking: every column sorted by itself
+distance.py   a public total order of whole records (the predecessor's insensitive microaggregation)
+"""
+
+from rankveil.flow.microaggregate.clusters import Clustered, Clustering, ColumnClusters
+from rankveil.flow.microaggregate.distance import by_distance
+from rankveil.flow.microaggregate.ranking import individual_ranking
+
+__all__ = ["Clustered", "Clustering", "ColumnClusters", "by_distance", "individual_ranking"]

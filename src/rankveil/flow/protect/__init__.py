@@ -1,0 +1,10 @@
+"""Step 3: add noise. The only step of a release in which randomness decides a value.
+
+results.py   what comes out, and what was drawn for which column, for the certificate
+records.py   every record perturbed by itself, with no grouping before (method `laplace`)
+"""
+
+from rankveil.flow.protect.records import perturb_records
+from rankveil.flow.protect.results import Mechanism, NoisyCentroids, PerturbedRecords
+
+__all__ = ["Mechanism", "NoisyCentroids", "PerturbedRecords", "perturb_records"]

@@ -1,0 +1,134 @@
+"""Every record perturbed by itself: discrete Laplace noise on numbers, the exponential mechanism on labels.
+
+Guarantee    With shares adding up to ε the released rows are ε-differentially private (pure), for neighbours that differ
+             in the protected values of one record.
+Argument     Theorem 5 of privacy.md with nothing released beforehand: row r of the output depends on record r only, so
+             a replacement at r changes one factor of the output's probability. That factor is a composition over
+             the columns:
+             numbers   positions lie in 0..D, so discrete Laplace of scale D/ε_a is ε_a-DP (Theorem 2 with one value
+                       per cluster); rounding and moving the result into the domain is post-processing;
+             labels    P(a) ∝ exp(-ε_a·d(x, a) / 2Δ), Δ the largest change of d(·, a) over two labels: the exponential
+                       mechanism. Candidates are the labels of the plan, and 'missing' where the plan allows it;
+             missing   in a numeric column half of ε_a pays for a randomized response about being missing, half for the
+                       value, in which missing is replaced by the middle of the domain, a public constant (Q9).
+Arithmetic   Positions and distances are integers (distances in units of 2^-20, rounded once, a public table); scales are
+             rational; noise is exact. Floating point only after the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.flow.declare import Column, Records
+from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.flow.protect.results import Mechanism, PerturbedRecords
+from rankveil.noise import (
+    RandomSource,
+    discrete_laplace,
+    exponential_mechanism,
+    flip_bits,
+    representable_scale,
+)
+
+DISTANCE_UNITS = 1 << 20
+_ROWS_AT_ONCE = 1 << 16
+
+
+def planned(column: Column, epsilon: Fraction) -> list[Mechanism]:
+    """What will be drawn for a column at this price. A function of the plan alone."""
+    domain = column.domain
+    if isinstance(domain, Nominal):
+        distances = label_distances(domain, with_missing=column.allows_null)
+        sensitivity = int(np.ptp(distances, axis=0).max())
+        if sensitivity == 0:  # a single possible value: nothing to protect
+            return [Mechanism(column.name, "constant", Fraction(0), sensitivity="none")]
+        return [
+            Mechanism(
+                column.name,
+                "exponential mechanism",
+                epsilon,
+                scale=2 * sensitivity / epsilon / DISTANCE_UNITS,
+                sensitivity=f"semantic distance {sensitivity / DISTANCE_UNITS:.4f}",
+            )
+        ]
+    notes = []
+    if column.allows_null:
+        epsilon /= 2
+        notes.append(Mechanism(column.name, "randomized response on being missing", epsilon, sensitivity="one bit"))
+    scale = representable_scale(domain.axis_width / epsilon)
+    notes.append(
+        Mechanism(
+            column.name,
+            "discrete Laplace",
+            epsilon,
+            scale=scale,
+            scale_in_units=domain.in_units(scale),
+            sensitivity=f"{domain.axis_width} steps of the axis",
+        )
+    )
+    return notes
+
+
+def perturb_records(records: Records, shares: Mapping[str, Fraction], source: RandomSource) -> PerturbedRecords:
+    """Each protected value through its own channel, at the price of its column's share."""
+    codes = dict(records.public_codes)
+    notes: list[Mechanism] = []
+    for column in records.schema.protected:
+        mechanisms = planned(column, shares[column.name])
+        raw = records.codes[column.name]
+        if isinstance(column.domain, Grid):
+            codes[column.name] = _perturb_numbers(column.domain, raw, mechanisms, source)
+        else:
+            codes[column.name] = _perturb_labels(column, column.domain, raw, mechanisms[0], source)
+        notes.extend(mechanisms)
+    return PerturbedRecords(records.schema, records.row_count, codes, tuple(notes))
+
+
+def _perturb_numbers(grid: Grid, codes: Codes, mechanisms: list[Mechanism], source: RandomSource) -> Codes:
+    *about_missing, laplace = mechanisms
+    missing = codes == MISSING
+    for mechanism in about_missing:
+        # PRIVACY: every record answers, whether or not its value is missing.
+        missing = flip_bits(missing, _known(mechanism.epsilon), source)
+    positions = np.where(codes == MISSING, grid.axis_width // 2, grid.to_axis(np.maximum(codes, 0)))
+    # PRIVACY: one draw per value, on integers; clipping and rounding come after.
+    noisy = positions + discrete_laplace(_known(laplace.scale), len(codes), source)
+    return np.where(missing, MISSING, grid.from_axis(noisy.astype(np.float64)))
+
+
+def _perturb_labels(
+    column: Column, nominal: Nominal, codes: Codes, mechanism: Mechanism, source: RandomSource
+) -> Codes:
+    if mechanism.scale is None:
+        return codes.copy()
+    distances = label_distances(nominal, with_missing=column.allows_null)
+    last = len(distances) - 1
+    inputs = np.where(codes == MISSING, last, codes)
+    drawn = np.empty_like(codes)
+    for first in range(0, len(codes), _ROWS_AT_ONCE):
+        some = slice(first, first + _ROWS_AT_ONCE)
+        drawn[some] = exponential_mechanism(-distances[inputs[some]], mechanism.scale * DISTANCE_UNITS, source)
+    if column.allows_null:
+        drawn[drawn == last] = MISSING
+    return drawn
+
+
+def _known(number: Fraction | None) -> Fraction:
+    if number is None:
+        raise TypeError("a private mechanism needs a price and a scale")
+    return number
+
+
+def label_distances(nominal: Nominal, *, with_missing: bool) -> NDArray[np.int64]:
+    """Semantic distances between labels as integers, 'missing' last and as far from all others as labels can be."""
+    labels = nominal.label_count
+    table = np.rint(nominal.taxonomy.distances[:labels, :labels] * DISTANCE_UNITS).astype(np.int64)
+    if with_missing:
+        farthest = int(table.max()) or DISTANCE_UNITS
+        table = np.pad(table, (0, 1), constant_values=farthest)
+        table[-1, -1] = 0
+    return table

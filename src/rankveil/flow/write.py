@@ -1,0 +1,162 @@
+"""Step 5: the release file and its certificate, whole or not at all.
+
+Guarantee    A file appears under its name only when all of it is on the disk. The certificate appears before the
+             release, so there is never a release without one.
+Argument     Both are written to temporary names in the same folder, flushed and synced; then renamed, certificate
+             first; then the folder is synced. A rename within a folder replaces a name in one step.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as papq
+
+from rankveil.errors import OutputError
+from rankveil.flow.relink import Rows
+
+CERTIFICATE_NAME = "certificate.json"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A finished file."""
+
+    name: str
+    sha256: str
+    size: int
+
+
+def as_arrow(rows: Rows) -> pa.Table:
+    """Released codes as values, columns in the order of the table."""
+    return pa.table({column.name: column.decode(rows.codes[column.name]) for column in rows.schema.columns})
+
+
+class OutputFolder:
+    """The folder a release goes to, checked before any data are read or noise is drawn."""
+
+    def __init__(self, path: str | Path, file_format: str, *, overwrite: bool = False) -> None:
+        self.path = Path(path)
+        self.release_name = f"release.{file_format}"
+        self._format = file_format
+        self._overwrite = overwrite
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.path):
+                pass
+        except OSError as error:
+            raise OutputError(
+                f"The folder {self.path} cannot be written to: {error.strerror}.",
+                remedy="Choose another folder with --out, or change its permissions.",
+            ) from None
+        taken = [name for name in ("release.csv", "release.parquet", CERTIFICATE_NAME) if (self.path / name).exists()]
+        if taken and not overwrite:
+            raise OutputError(
+                f"The folder {self.path} already holds {taken[0]}.",
+                remedy="Choose another folder: a release that was made is not replaced unless you say --overwrite.",
+            )
+
+    def publish(self, table: pa.Table, separator: str, certify: Callable[[Written], str]) -> Written:
+        """Write the table, have it certified by its fingerprint, and let both appear."""
+        temporary: list[Path] = []
+        try:
+            release = self._temporary(temporary)
+            _write_table(table, release, self._format, separator)
+            written = Written(self.release_name, *_fingerprint(release))
+            certificate = self._temporary(temporary)
+            certificate.write_text(certify(written), encoding="utf-8")
+            for path in (release, certificate):
+                path.chmod(0o644)  # temporary files are private; a release is meant to be read
+                _sync(path)
+            if self._overwrite:
+                for name in ("release.csv", "release.parquet"):
+                    (self.path / name).unlink(missing_ok=True)
+            certificate.replace(self.path / CERTIFICATE_NAME)
+            release.replace(self.path / self.release_name)
+            _sync(self.path)
+        except OSError as error:
+            raise OutputError(
+                f"The release could not be written to {self.path}: {error.strerror}.",
+                cost="No release was written. Its randomness is lost and nothing of it was published.",
+                remedy="Free space or choose another folder, and run the release again.",
+            ) from None
+        finally:
+            for path in temporary:
+                path.unlink(missing_ok=True)
+        return written
+
+    def _temporary(self, kept: list[Path]) -> Path:
+        handle, name = tempfile.mkstemp(dir=self.path, prefix=".rankveil-", suffix=".tmp")
+        os.close(handle)
+        kept.append(Path(name))
+        return kept[-1]
+
+
+def write_text(path: Path, text: str) -> None:
+    """A small text file (a plan, a result), whole or not at all."""
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".rankveil-", suffix=".tmp")
+        temporary = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another place.") from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _write_table(table: pa.Table, path: Path, file_format: str, separator: str) -> None:
+    if file_format == "parquet":
+        papq.write_table(table, path)
+        return
+    plain = all(_needs_no_quotes(column, separator) for column in table.columns)
+    with path.open("wb") as file:
+        # The header by hand: Arrow puts quotes around every name.
+        file.write((separator.join(_quoted(name, separator) for name in table.column_names) + "\n").encode())
+        options = pacsv.WriteOptions(
+            include_header=False, delimiter=separator, quoting_style="none" if plain else "needed"
+        )
+        pacsv.write_csv(table, file, options)
+
+
+def _needs_no_quotes(column: pa.ChunkedArray, separator: str) -> bool:
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return not pa.types.is_dictionary(column.type)
+    values = column.unique().to_pylist()
+    return not any(value is not None and (_quoted(value, separator) != value or value == "") for value in values)
+
+
+def _quoted(text: str, separator: str) -> str:
+    if any(mark in text for mark in (separator, '"', "\n", "\r")):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _fingerprint(path: Path) -> tuple[str, int]:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest(), path.stat().st_size
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

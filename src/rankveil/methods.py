@@ -1,0 +1,162 @@
+"""The methods: one choice per step of the flow, and what holds for the table that comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from rankveil.errors import PlanError
+from rankveil.flow.declare import Column, Records
+from rankveil.flow.microaggregate import by_distance, individual_ranking
+from rankveil.flow.protect import Mechanism, perturb_records
+from rankveil.flow.protect.records import planned as planned_for_records
+from rankveil.flow.relink import Rows, own_cluster, own_row
+from rankveil.noise import RandomSource
+from rankveil.published.centroids import (
+    algorithm_1_and_2,
+    no_noise,
+    planned_by_paper,
+    planned_by_predecessor,
+    planned_without_noise,
+    predecessor,
+)
+from rankveil.published.mdav import mdav
+
+Shares = Mapping[str, Fraction]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method is a declaration: how it groups, how it protects, how it puts values back into rows."""
+
+    name: str
+    summary: str
+    microaggregate: Callable[[Records, int], Any]
+    protect: Callable[[Any, Shares, RandomSource], Any]
+    relink: Callable[[Any], Rows]
+    planned: Callable[[Column, Shares, int], list[Mechanism]]  # what `protect` will draw, from the plan alone
+    differentially_private: bool
+    theorem: str  # what carries the guarantee, or what refutes the claim
+    holds: str  # one sentence for people
+    why_not: str = ""  # for methods without a guarantee: the reason, in words
+    needs_clusters: bool = True  # k must be given
+    uses_budget: bool = True  # ε matters
+    columns_in_table: tuple[str, str, str] = ("", "", "")  # microaggregate, protect, relink in words
+
+
+def _single_records(records: Records, cluster_size: int) -> Records:
+    return records
+
+
+_SHARES_CLUSTER = (
+    "Which rows share a cluster is visible, exactly, from which rows show equal values; one person's value decides it,"
+    " so two neighbouring tables can be told apart with certainty whatever ε is."
+)
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            name="laplace",
+            summary="noise on every value, no grouping",
+            microaggregate=_single_records,
+            protect=perturb_records,
+            relink=own_row,
+            planned=lambda column, shares, cluster_size: planned_for_records(column, shares[column.name]),
+            differentially_private=True,
+            theorem="privacy.md, Theorem 5 (one channel per record) with sequential composition over columns",
+            holds="The released table is ε-differentially private.",
+            needs_clusters=False,
+            columns_in_table=("none (k = 1)", "discrete Laplace mΔ/ε; exponential mechanism", "own row"),
+        ),
+        Method(
+            name="published:individual-ranking",
+            summary="the paper: Algorithm 1, and Algorithm 2 for labels",
+            microaggregate=individual_ranking,
+            protect=algorithm_1_and_2,
+            relink=own_cluster,
+            planned=planned_by_paper,
+            differentially_private=False,
+            theorem="privacy.md, F1 and Theorem 3 (table), F6 (labels); Lemma 1 covers the numeric centroid lists only",
+            holds="Nothing for the table. The centroid lists of numeric columns, without the rows, would be ε-DP.",
+            why_not=_SHARES_CLUSTER
+            + " For columns of labels, moreover, Algorithm 2 is calibrated to one cluster and not to the list (F6).",
+            columns_in_table=(
+                "individual ranking",
+                "Laplace mΔ/(kε), one draw per cluster; Algorithm 2",
+                "own cluster",
+            ),
+        ),
+        Method(
+            name="published:multivariate",
+            summary="the predecessor: whole records in clusters, then noise",
+            microaggregate=by_distance,
+            protect=predecessor,
+            relink=own_cluster,
+            planned=planned_by_predecessor,
+            differentially_private=False,
+            theorem="privacy.md, F12 and Theorem 3",
+            holds="Nothing for the table. The list of centroids, without the rows, would be mε-DP.",
+            why_not=_SHARES_CLUSTER + " The printed scale, moreover, leaves out the number of columns m (F12).",
+            columns_in_table=(
+                "insensitive order of records",
+                "Laplace (n/k)(Δ/k)/ε; Algorithm 2",
+                "own cluster",
+            ),
+        ),
+        Method(
+            name="published:ranking",
+            summary="individual ranking alone",
+            microaggregate=individual_ranking,
+            protect=no_noise,
+            relink=own_cluster,
+            planned=planned_without_noise,
+            differentially_private=False,
+            theorem="none",
+            holds="No formal guarantee; not even k-anonymity of records.",
+            why_not="No noise is added: the release is a deterministic function of the table.",
+            uses_budget=False,
+            columns_in_table=("individual ranking", "none", "own cluster"),
+        ),
+        Method(
+            name="published:mdav-insensitive",
+            summary="the predecessor's microaggregation alone",
+            microaggregate=by_distance,
+            protect=no_noise,
+            relink=own_cluster,
+            planned=planned_without_noise,
+            differentially_private=False,
+            theorem="none",
+            holds="k-anonymity of the protected columns; no differential privacy.",
+            why_not="No noise is added: the release is a deterministic function of the table.",
+            uses_budget=False,
+            columns_in_table=("insensitive order of records", "none", "own cluster"),
+        ),
+        Method(
+            name="published:mdav",
+            summary="plain MDAV alone",
+            microaggregate=mdav,
+            protect=no_noise,
+            relink=own_cluster,
+            planned=planned_without_noise,
+            differentially_private=False,
+            theorem="none",
+            holds="k-anonymity of the protected columns; no differential privacy.",
+            why_not="No noise is added: the release is a deterministic function of the table.",
+            uses_budget=False,
+            columns_in_table=("MDAV", "none", "own cluster"),
+        ),
+    )
+}
+
+
+def method_named(name: str) -> Method:
+    try:
+        return METHODS[name]
+    except KeyError:
+        raise PlanError(
+            f"There is no method {name!r}.",
+            remedy="`rankveil methods` lists them: " + ", ".join(METHODS) + ".",
+        ) from None

@@ -1,0 +1,158 @@
+"""A release, from a table and a plan to protected rows and their certificate: the five steps called in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rankveil import certificate as certificates
+from rankveil._version import __version__
+from rankveil.certificate import Certificate
+from rankveil.engines import Table, open_table
+from rankveil.errors import GuaranteeError, PlanError
+from rankveil.flow.budget import equal_shares
+from rankveil.flow.declare import Plan, Schema, declare, encode
+from rankveil.flow.relink import Rows
+from rankveil.flow.write import OutputFolder, Written, as_arrow
+from rankveil.methods import Method, method_named
+from rankveil.noise import RandomSource, SystemSource
+
+Progress = Callable[[str], None]
+
+
+def _silent(stage: str) -> None:
+    """No progress wanted."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A protected table and its certificate. `table` is of the kind that went in (Arrow for a file)."""
+
+    table: Any
+    certificate: Certificate
+    folder: Path | None = None
+
+
+def release(
+    table: object,
+    plan: Plan | str | Path,
+    *,
+    out: str | Path | None = None,
+    accept_no_guarantee: bool = False,
+    overwrite: bool = False,
+    source: RandomSource | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    progress: Progress = _silent,
+) -> Release:
+    """Publish a protected version of `table` as `plan` describes.
+
+    `table` is a path to a CSV or Parquet file, a pandas or polars frame, or anything with the Arrow C stream.
+    With `out`, the release and its certificate are written to that folder. A method without a guarantee
+    (`published:...`) needs `accept_no_guarantee=True`. `source` is for tests: anything but the system's generator
+    marks the certificate as not for release.
+    """
+    plan = plan if isinstance(plan, Plan) else Plan.load(plan)
+    method = check_consent(plan, accept_no_guarantee=accept_no_guarantee)
+    source = SystemSource() if source is None else source
+    opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
+    schema = declare(plan, opened)
+    folder = None if out is None else OutputFolder(out, _file_format(opened), overwrite=overwrite)
+
+    progress("reading the table")
+    records = encode(opened, schema)
+    progress("grouping")
+    grouped = method.microaggregate(records, plan.release.k or 1)
+    progress("drawing noise")
+    shares = equal_shares(plan.release.epsilon, [column.name for column in schema.protected])
+    rows = method.relink(method.protect(grouped, shares, source))
+    result = as_arrow(rows)
+
+    def certify(written: Written | None) -> Certificate:
+        return _certificate(plan, method, schema, rows, source, clock(), written, _file_format(opened))
+
+    if folder is None:
+        rebuilt = opened.rebuild(result, table, keep_index=rows.row_aligned)
+        return Release(rebuilt, certify(None))
+    progress("writing")
+    made: list[Certificate] = []
+
+    def certified(written: Written) -> str:
+        made.append(certify(written))
+        return made[0].to_json()
+
+    folder.publish(result, opened.dialect.separator if opened.dialect else ",", certified)
+    return Release(opened.rebuild(result, table, keep_index=rows.row_aligned), made[0], folder.path)
+
+
+def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
+    """The plan's method, if everything a person has to agree to has been agreed to."""
+    method = method_named(plan.release.method)
+    if method.needs_clusters and plan.release.k is None:
+        raise PlanError(
+            f"The method {method.name} forms clusters and the plan sets no k.",
+            remedy="Add k to [release], for example k = 10, or give --k.",
+        )
+    if not method.differentially_private and not accept_no_guarantee:
+        raise GuaranteeError(
+            f"The method {method.name} does not give differential privacy. {method.why_not}",
+            remedy="Use it for comparison only, and say so: --accept-no-guarantee (Python: accept_no_guarantee=True)."
+            " For a release with a guarantee choose another method: rankveil methods.",
+        )
+    if plan.guesses:
+        lines = "\n".join(f"  {name}: {', '.join(entries)}" for name, entries in list(plan.guesses.items())[:20])
+        raise GuaranteeError(
+            f"The plan holds guesses taken from the data that nobody has confirmed:\n{lines}",
+            remedy="Replace each by what is publicly known about the column (not by what the table shows), then delete"
+            " the column's line `unconfirmed = [...]`.",
+        )
+    return method
+
+
+def _file_format(table: Table) -> str:
+    return "csv" if table.format == "csv" else "parquet"
+
+
+def _certificate(
+    plan: Plan,
+    method: Method,
+    schema: Schema,
+    rows: Rows,
+    source: RandomSource,
+    now: datetime,
+    written: Written | None,
+    file_format: str,
+) -> Certificate:
+    public = any(not column.protected for column in schema.columns)
+    return Certificate(
+        rankveil_version=__version__,
+        created=now,
+        method=method.name,
+        differentially_private=method.differentially_private,
+        for_release=source.releasable,
+        statement=certificates.statement_for(method, plan.release.epsilon, for_release=source.releasable),
+        reason=method.why_not or None,
+        theorem=method.theorem,
+        neighbours=certificates.NEIGHBOURS + (certificates.NEIGHBOURS_WITH_PUBLIC if public else ""),
+        epsilon=certificates.plain(plan.release.epsilon) if method.differentially_private else None,
+        delta="0" if method.differentially_private else None,
+        settings=certificates.Settings(
+            epsilon=certificates.plain(plan.release.epsilon) if method.uses_budget else None,
+            k=plan.release.k if method.needs_clusters else None,
+        ),
+        shares=tuple(certificates.share_of(note) for note in rows.notes),
+        rows=rows.row_count,
+        row_aligned=rows.row_aligned,
+        columns=tuple(certificates.describe(column) for column in schema.columns),
+        plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
+        release=None
+        if written is None
+        else certificates.ReleaseNote(
+            file=written.name,
+            format=file_format,
+            sha256=written.sha256,
+            bytes=written.size,
+        ),
+    )

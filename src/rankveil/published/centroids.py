@@ -1,0 +1,149 @@
+"""Noise on centroids as the paper and its predecessor print it.
+
+Guarantee    None for the table, because rows repeat the value of their cluster (privacy.md, F1). For the list of
+             centroids of numeric columns alone: ε under individual ranking (Lemma 1), m·ε under the predecessor's
+             scale (F12). Not even that for labels, whose mechanism is calibrated to a single cluster (F6).
+Arithmetic   Ordinary floating-point Laplace noise, as published. Labels are drawn exactly.
+Reference    Algorithm 1 (numbers), Algorithm 2 (labels), Section 2.4 (predecessor).
+
+A missing value forms no cluster under individual ranking and adds nothing to its cluster otherwise; under every
+published method it stays missing in its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.flow.declare import Column
+from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.flow.microaggregate import Clustered, Clustering, ColumnClusters
+from rankveil.flow.protect import Mechanism, NoisyCentroids
+from rankveil.flow.protect.records import DISTANCE_UNITS
+from rankveil.noise import RandomSource, exponential_mechanism, laplace_floats
+
+_SCALE_GROWS = "grows with the number of clusters"
+
+
+def planned_by_paper(column: Column, shares: Mapping[str, Fraction], cluster_size: int) -> list[Mechanism]:
+    """Individual ranking: scale Δ/(k·ε_a) on numbers, one draw per cluster; Algorithm 2 on labels."""
+    return [_mechanism(column, shares[column.name], cluster_size, affected=1)]
+
+
+def planned_by_predecessor(column: Column, shares: Mapping[str, Fraction], cluster_size: int) -> list[Mechanism]:
+    """Multivariate: the scale depends on the number of rows, which a plan does not know."""
+    return [
+        replace(
+            _mechanism(column, Fraction(1), cluster_size, affected=1),
+            scale=None,
+            scale_in_units=None,
+            sensitivity=_SCALE_GROWS,
+        )
+    ]
+
+
+def planned_without_noise(column: Column, shares: Mapping[str, Fraction], cluster_size: int) -> list[Mechanism]:
+    return [Mechanism(column.name, "none", None)]
+
+
+def algorithm_1_and_2(clustered: Clustered, shares: Mapping[str, Fraction], source: RandomSource) -> NoisyCentroids:
+    return _noisy(clustered, shares, source, every_cluster_affected=False)
+
+
+def predecessor(clustered: Clustered, shares: Mapping[str, Fraction], source: RandomSource) -> NoisyCentroids:
+    """Scale (n/k)·(Δ/k)/ε in every column, with the whole ε and no factor m, as printed."""
+    whole = dict.fromkeys(shares, sum(shares.values(), Fraction(0)))
+    return _noisy(clustered, whole, source, every_cluster_affected=True)
+
+
+def no_noise(clustered: Clustered, shares: Mapping[str, Fraction], source: RandomSource) -> NoisyCentroids:
+    """Microaggregation alone."""
+    centroids = {}
+    notes = []
+    for clusters in clustered.columns:
+        domain = clusters.column.domain
+        if isinstance(domain, Grid):
+            values = _positions_to_codes(domain, clusters.means())
+        else:
+            values = clusters.semantic_centroids()
+        centroids[clusters.column.name] = (clusters.clustering, values)
+        notes += [replace(note, clusters=clusters.count) for note in planned_without_noise(clusters.column, shares, 1)]
+    return _collected(clustered, centroids, tuple(notes))
+
+
+def _mechanism(column: Column, epsilon: Fraction, cluster_size: int, *, affected: int) -> Mechanism:
+    """`affected`: how many clusters one record is said to change by a whole Δ/k."""
+    if isinstance(column.domain, Grid):
+        scale = Fraction(affected * column.domain.axis_width, cluster_size) / epsilon
+        name = "Laplace (floating point) on cluster means"
+        return Mechanism(column.name, name, None, scale=scale, scale_in_units=column.domain.in_units(scale))
+    widest = int(_concept_distances(column.domain)[:, : column.domain.label_count].max())
+    scale = 2 * widest * affected / epsilon / DISTANCE_UNITS
+    return Mechanism(column.name, "exponential mechanism per cluster (Algorithm 2)", None, scale=scale)
+
+
+def _noisy(
+    clustered: Clustered,
+    shares: Mapping[str, Fraction],
+    source: RandomSource,
+    *,
+    every_cluster_affected: bool,
+) -> NoisyCentroids:
+    centroids = {}
+    notes = []
+    for clusters in clustered.columns:
+        column = clusters.column
+        affected = max(1, clusters.count) if every_cluster_affected else 1
+        note = _mechanism(column, shares[column.name], clustered.cluster_size, affected=affected)
+        scale = note.scale or Fraction(0)
+        if isinstance(column.domain, Grid):
+            # One draw per cluster: the paper's note after Lemma 3.
+            noisy = clusters.means() + laplace_floats(float(scale), clusters.count, source)
+            values = _positions_to_codes(column.domain, noisy)
+        else:
+            values = _algorithm_2(clusters, column.domain, scale * DISTANCE_UNITS, source)
+        centroids[column.name] = (clusters.clustering, values)
+        notes.append(replace(note, clusters=clusters.count))
+    return _collected(clustered, centroids, tuple(notes))
+
+
+def _positions_to_codes(grid: Grid, positions: NDArray[np.float64]) -> Codes:
+    empty = np.isnan(positions)
+    return np.where(empty, MISSING, grid.from_axis(np.where(empty, 0.0, positions)))
+
+
+def _algorithm_2(clusters: ColumnClusters, nominal: Nominal, scale: Fraction, source: RandomSource) -> Codes:
+    """P(a) ∝ exp(-ε·m(S, a) / 2Δ) over all concepts a of the taxonomy, S the labels of one cluster."""
+    values = np.zeros(clusters.count, np.int64)
+    if scale == 0:  # one label only
+        return values
+    distances = _concept_distances(nominal)
+    for where, counts in clusters.label_counts():
+        values[where] = exponential_mechanism(-(counts @ distances), scale, source)
+    return values
+
+
+def _concept_distances(nominal: Nominal) -> NDArray[np.int64]:
+    """Semantic distance of every label from every concept of the taxonomy, in integer units."""
+    return np.rint(nominal.taxonomy.distances[: nominal.label_count] * DISTANCE_UNITS).astype(np.int64)
+
+
+def _collected(
+    clustered: Clustered, centroids: dict[str, tuple[Clustering, Codes]], notes: tuple[Mechanism, ...]
+) -> NoisyCentroids:
+    present = {clusters.column.name: _rows_with_a_value(clusters) for clusters in clustered.columns}
+    kept = {name: (present[name] or clustering, values) for name, (clustering, values) in centroids.items()}
+    return NoisyCentroids(clustered.schema, clustered.row_count, kept, clustered.public_codes, notes)
+
+
+def _rows_with_a_value(clusters: ColumnClusters) -> Clustering | None:
+    """The clustering without rows whose own value is missing; None if there are none."""
+    present = clusters.values != MISSING
+    if present.all():
+        return None
+    kept_before = np.concatenate([[0], np.cumsum(present)])
+    return Clustering(clusters.clustering.rows[present], kept_before[clusters.clustering.starts])
