@@ -109,10 +109,8 @@ class Table:
 
 def open_table(source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
     """Look at a path, a data frame or anything with the Arrow C stream, without reading its rows yet."""
-    if isinstance(source, str | Path):
-        table = _open_file(Path(source), separator, encoding)
-    else:
-        table = _open_memory(source)
+    path = Path(source) if isinstance(source, str | Path) else None
+    table = _open_memory(source) if path is None else _open_file(path, separator, encoding)
     _check_names(table)
     return table
 

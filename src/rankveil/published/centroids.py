@@ -31,14 +31,14 @@ _SCALE_GROWS = "grows with the number of clusters"
 
 def planned_by_paper(column: Column, shares: Mapping[str, Fraction], cluster_size: int) -> list[Mechanism]:
     """Individual ranking: scale Δ/(k·ε_a) on numbers, one draw per cluster; Algorithm 2 on labels."""
-    return [_mechanism(column, shares[column.name], cluster_size, affected=1)]
+    return [_mechanism(column, shares[column.name], cluster_size)]
 
 
 def planned_by_predecessor(column: Column, shares: Mapping[str, Fraction], cluster_size: int) -> list[Mechanism]:
     """Multivariate: the scale depends on the number of rows, which a plan does not know."""
     return [
         replace(
-            _mechanism(column, Fraction(1), cluster_size, affected=1),
+            _mechanism(column, Fraction(1), cluster_size),
             scale=None,
             scale_in_units=None,
             sensitivity=_SCALE_GROWS,
@@ -75,10 +75,10 @@ def no_noise(clustered: Clustered, shares: Mapping[str, Fraction], source: Rando
     return _collected(clustered, centroids, tuple(notes))
 
 
-def _mechanism(column: Column, epsilon: Fraction, cluster_size: int, *, affected: int) -> Mechanism:
+def _mechanism(column: Column, epsilon: Fraction, cluster_size: int, *, affected: Fraction = Fraction(1)) -> Mechanism:
     """`affected`: how many clusters one record is said to change by a whole Δ/k."""
     if isinstance(column.domain, Grid):
-        scale = Fraction(affected * column.domain.axis_width, cluster_size) / epsilon
+        scale = affected * column.domain.axis_width / cluster_size / epsilon
         name = "Laplace (floating point) on cluster means"
         return Mechanism(column.name, name, None, scale=scale, scale_in_units=column.domain.in_units(scale))
     widest = int(_concept_distances(column.domain)[:, : column.domain.label_count].max())
@@ -97,7 +97,8 @@ def _noisy(
     notes = []
     for clusters in clustered.columns:
         column = clusters.column
-        affected = max(1, clusters.count) if every_cluster_affected else 1
+        # As printed: n/k, a fraction, although the number of clusters is a whole number.
+        affected = Fraction(clustered.row_count, clustered.cluster_size) if every_cluster_affected else Fraction(1)
         note = _mechanism(column, shares[column.name], clustered.cluster_size, affected=affected)
         scale = note.scale or Fraction(0)
         if isinstance(column.domain, Grid):

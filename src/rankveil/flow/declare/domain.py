@@ -124,11 +124,12 @@ class Grid:
             return pa.array((present + int(self.lower)).astype("datetime64[D]"), mask=missing)
         return pa.array(self._values(present), mask=missing)
 
-    def _values(self, codes: Codes) -> NDArray[np.int64] | NDArray[np.float64]:
+    def _values(self, codes: Codes) -> Numbers:
         # lower + code * step in integers of the last decimal place, and one correctly rounded division at the end.
         lower, step, denominator = self._integers
         shifted = lower + codes * step
-        return np.asarray(shifted if self.whole else shifted / denominator)
+        values: Numbers = shifted if self.whole else shifted / denominator
+        return values
 
     @cached_property
     def _integers(self) -> tuple[int, int, int]:
@@ -161,14 +162,16 @@ class Grid:
         if not self.log:
             return codes
         per_unit = self.axis_width / np.log1p(self.width)
-        return np.clip(np.rint(np.log1p(codes) * per_unit), 0, self.axis_width).astype(np.int64)
+        positions: Codes = np.clip(np.rint(np.log1p(codes) * per_unit), 0, self.axis_width).astype(np.int64)
+        return positions
 
     def from_axis(self, positions: NDArray[np.float64]) -> Codes:
         """The nearest codes, after moving positions beyond the axis to its ends."""
         inside = np.clip(positions, 0, self.axis_width)
         if self.log:
             inside = np.expm1(inside * (np.log1p(self.width) / self.axis_width))
-        return np.clip(np.rint(inside), 0, self.width).astype(np.int64)
+        codes: Codes = np.clip(np.rint(inside), 0, self.width).astype(np.int64)
+        return codes
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A first plan, guessed from a table: every entry taken from the data is listed as unconfirmed.
 
-Guarantee    None, on purpose: a draft shows limits and labels read from the data. It is for the person who holds the table,
-             who replaces the guesses by what is publicly known. `release` refuses a plan with unconfirmed entries.
+Guarantee    None, on purpose: a draft shows limits and labels read from the data. It is for the person who holds the
+             table, who replaces the guesses by what is publicly known. `release` refuses unconfirmed entries.
 """
 
 from __future__ import annotations

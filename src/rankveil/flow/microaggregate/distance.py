@@ -21,11 +21,18 @@ from rankveil.flow.microaggregate.blocks import cluster_starts
 from rankveil.flow.microaggregate.clusters import Clustered, Clustering, ColumnClusters, axis_values
 
 
-def by_distance(records: Records, cluster_size: int) -> Clustered:
-    """Cluster whole records in the order of their distance from the corner of the domain."""
+def by_distance(records: Records, cluster_size: int, *, weigh_by_deviation: bool = False) -> Clustered:
+    """Cluster whole records in the order of their distance from the corner of the domain.
+
+    `weigh_by_deviation` divides each column's distances by their standard deviation. That reads the data, so the
+    order is no longer public and nothing above holds; only the reproduction of the paper uses it, whose printed
+    figures it fits (docs/reproduction.md).
+    """
     squared = np.zeros(records.row_count)
     for column in records.schema.protected:
-        squared += _from_the_corner(column, records.codes[column.name]) ** 2
+        distance = _from_the_corner(column, records.codes[column.name])
+        deviation = float(distance.std()) if weigh_by_deviation else 0.0
+        squared += (distance / (deviation or 1.0)) ** 2
     order = np.argsort(squared, kind="stable").astype(np.int64)
     return cut_records(records, order, cluster_starts(records.row_count, cluster_size), cluster_size)
 

@@ -1,7 +1,7 @@
 """Every record perturbed by itself: discrete Laplace noise on numbers, the exponential mechanism on labels.
 
-Guarantee    With shares adding up to ε the released rows are ε-differentially private (pure), for neighbours that differ
-             in the protected values of one record.
+Guarantee    With shares adding up to ε the released rows are ε-differentially private (pure), for neighbours that
+             differ in the protected values of one record.
 Argument     Theorem 5 of privacy.md with nothing released beforehand: row r of the output depends on record r only, so
              a replacement at r changes one factor of the output's probability. That factor is a composition over
              the columns:
@@ -9,10 +9,10 @@ Argument     Theorem 5 of privacy.md with nothing released beforehand: row r of 
                        per cluster); rounding and moving the result into the domain is post-processing;
              labels    P(a) ∝ exp(-ε_a·d(x, a) / 2Δ), Δ the largest change of d(·, a) over two labels: the exponential
                        mechanism. Candidates are the labels of the plan, and 'missing' where the plan allows it;
-             missing   in a numeric column half of ε_a pays for a randomized response about being missing, half for the
-                       value, in which missing is replaced by the middle of the domain, a public constant (Q9).
-Arithmetic   Positions and distances are integers (distances in units of 2^-20, rounded once, a public table); scales are
-             rational; noise is exact. Floating point only after the noise.
+             missing   in a numeric column half of ε_a pays for a randomized response about being missing, half for
+                       the value, in which missing is replaced by the middle of the domain, a constant (Q9).
+Arithmetic   Positions and distances are integers (distances in units of 2^-20, rounded once, a public table);
+             scales are rational; noise is exact. Floating point only after the noise.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Numbers to pictures. Charts are Vega-Lite specifications, drawn to SVG and PNG without a browser."""

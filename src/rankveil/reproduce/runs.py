@@ -1,0 +1,43 @@
+"""Repeated runs of the published methods on one prepared table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from rankveil.flow.budget import equal_shares
+from rankveil.flow.declare import Records
+from rankveil.flow.microaggregate import by_distance, individual_ranking
+from rankveil.flow.protect import perturb_records
+from rankveil.flow.relink import Rows, own_cluster, own_row
+from rankveil.noise import RandomSource
+from rankveil.published.centroids import algorithm_1_and_2, no_noise, predecessor
+
+
+def _predecessor_order(records: Records, cluster_size: int) -> Any:
+    """Which order the predecessor used is not printed; this one fits Table 1 and the overlap at m = 1."""
+    return by_distance(records, cluster_size, weigh_by_deviation=True)
+
+
+# Short names of the paper -> (microaggregate, protect, relink)
+STEPS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Rows]]] = {
+    "IR": (individual_ranking, algorithm_1_and_2, own_cluster),
+    "MV": (_predecessor_order, predecessor, own_cluster),
+    "ranking": (individual_ranking, no_noise, own_cluster),
+    "mdav-insensitive": (_predecessor_order, no_noise, own_cluster),
+    "laplace": (lambda records, cluster_size: records, perturb_records, own_row),
+}
+NOISELESS = ("ranking", "mdav-insensitive")
+
+
+def repeated(
+    records: Records, method: str, cluster_size: int, epsilon: str, runs: int, source: RandomSource
+) -> Iterator[Records]:
+    """Released tables, one per run. Grouping is deterministic and done once."""
+    microaggregate, protect, relink = STEPS[method]
+    grouped = microaggregate(records, cluster_size)
+    shares = equal_shares(Decimal(epsilon), [column.name for column in records.schema.protected])
+    for _ in range(runs):
+        rows = relink(protect(grouped, shares, source))
+        yield Records(records.schema, rows.codes, rows.row_count)
