@@ -109,7 +109,7 @@ def statement_for(method: Method, epsilon: Decimal, *, for_release: bool) -> str
     if not method.differentially_private:
         text = f"NOT differentially private. {method.holds}"
     else:
-        text = f"{method.holds[:-1]} with ε = {plain(epsilon)}, for the neighbours named below."
+        text = f"{method.holds[:-1]} with ε = {plain(epsilon)}, for tables of one size that differ in one record."
     return text if for_release else "NOT FOR RELEASE: drawn from a fixed seed. " + text
 
 

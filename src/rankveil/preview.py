@@ -82,7 +82,7 @@ def _line(column: Column, mechanism: Mechanism) -> PreviewLine:
 def _reach(column: Column, mechanism: Mechanism) -> tuple[str, str]:
     domain, scale = column.domain, mechanism.scale
     if mechanism.name.startswith("randomized response") and mechanism.epsilon is not None:
-        return f"flips {1 / (1 + math.exp(mechanism.epsilon)):.1%}", ""
+        return f"flips {1 / (1 + math.exp(min(float(mechanism.epsilon), 700.0))):.1%}", ""
     if scale is None:
         return mechanism.sensitivity, ""
     if isinstance(domain, Nominal):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import sys
@@ -50,6 +51,9 @@ def root() -> None:
 
 def main() -> None:
     """Run the command line; every refusal ends in one message and its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # an ε that the terminal cannot show must not end a run
     try:
         root(standalone_mode=False)
     except RankveilError as error:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as one JSON object on standard output."
@@ -37,7 +38,7 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
     for place, header in enumerate(headers):
         table.add_column(header, justify="right" if place >= numbers_from else "left", header_style="bold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # as it is: a column name may look like markup
     console().print(table)
 
 

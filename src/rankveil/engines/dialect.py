@@ -39,6 +39,11 @@ def look_at(path: Path, *, separator: str | None = None, encoding: str | None = 
         raise TableError(f"Table {path.name} cannot be read: {reason}.", remedy="Check the file.") from None
     if not head.strip():
         raise TableError(f"Table {path.name} is empty.", remedy="It needs a header line and at least two rows.")
+    if b"\n" not in head and b"\r" not in head and not cut_off:
+        raise TableError(
+            f"Table {path.name} has no rows; it ends in its first line.",
+            remedy="Check that this is the right file and that its first line is the header.",
+        )
     text, encoding = _decoded(head, encoding, path, cut_off=cut_off)
     if cut_off:
         text, newline, _ = text.rpartition("\n")
@@ -65,7 +70,13 @@ def _decoded(head: bytes, encoding: str | None, path: Path, *, cut_off: bool) ->
             except UnicodeDecodeError:
                 encoding = "cp1252"  # what Western office programs write
     try:
+        "a".encode(encoding)  # a LookupError for codecs that do not make text, such as 'hex'
         return codecs.getincrementaldecoder(encoding)("replace").decode(head), encoding
+    except UnicodeError:
+        raise TableError(
+            f"Table {path.name} is not text in the encoding {encoding!r}.",
+            remedy="Correct [table] encoding in the plan.",
+        ) from None
     except LookupError:
         raise TableError(
             f"Table {path.name}: the encoding {encoding!r} is not known.",

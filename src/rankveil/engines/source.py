@@ -96,7 +96,8 @@ class Table:
     def rebuild(self, result: pa.Table, original: object, *, keep_index: bool) -> Any:
         """A result in the same kind as the table that went in."""
         if self.format == "pandas":
-            frame = result.to_pandas()
+            # The metadata remember pandas' own types, such as Int64.
+            frame = result.replace_schema_metadata(self.schema.metadata).to_pandas()
             if keep_index and len(frame) == len(original):  # type: ignore[arg-type]
                 frame.index = original.index  # type: ignore[attr-defined]
             return frame

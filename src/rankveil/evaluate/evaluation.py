@@ -46,7 +46,7 @@ def evaluate(table: object, release: object, plan: Plan | str | Path, *, row_ali
     """Information loss of `release`, a released version of `table` under `plan`."""
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     original = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
-    released = open_table(release)
+    released = open_table(release, separator=plan.table.separator)
     schema = declare(plan, original)
     absent = [name for name in schema.names if name not in released.schema.names]
     if absent:

@@ -39,9 +39,12 @@ def variance_change(column: Column, original: Codes, released: Codes) -> float |
     """None for labels, and where the original does not vary."""
     if not isinstance(column.domain, Grid):
         return None
-    before = np.var(column.domain.numbers(original[original != MISSING]))
-    after = np.var(column.domain.numbers(released[released != MISSING])) if (released != MISSING).any() else 0.0
-    return float(abs(after - before) / before) if before > 0 else None
+    before, after = (_variance(column.domain.numbers(codes[codes != MISSING])) for codes in (original, released))
+    return abs(after - before) / before if before > 0 else None
+
+
+def _variance(values: NDArray[np.float64]) -> float:
+    return float(np.var(values)) if len(values) else 0.0
 
 
 def jensen_shannon(column: Column, original: Codes, released: Codes) -> float:

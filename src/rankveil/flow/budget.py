@@ -1,16 +1,168 @@
-"""The privacy budget and its shares.
+"""The privacy budget: how much there is, what a part of it buys, and what was spent.
 
-Guarantee    The shares of a release add up to its ε exactly.
-Argument     Sequential composition; all arithmetic is rational.
+Guarantee    The parts handed out never add up to more than the whole, and the whole is at most the declared (ε, δ).
+Argument     Without δ the whole is ε and parts compose by addition (pure differential privacy). With δ it is a ρ of
+             zero-concentrated differential privacy chosen so that ρ-zCDP implies (ε, δ): for any α > 1,
+                 δ(ρ) <= exp((α-1)(αρ-ε)) / (α-1) · (1-1/α)^α        (Canonne, Kamath, Steinke 2020, Proposition 12),
+             checked for the chosen rational ρ and α with directed rounding. ρ composes by addition as well. Pure ε' is
+             ε'²/2-zCDP; the exponential mechanism at ε' is ε'²/8-zCDP (Cesar, Rogers 2021).
+Arithmetic   Parts, ε and ρ are rational; whatever is rounded is rounded towards less spending and more noise.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from decimal import Decimal
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.noise import (
+    RandomSource,
+    discrete_gaussian,
+    discrete_laplace,
+    representable_scale,
+    representable_variance,
+)
 
 
 def equal_shares(epsilon: Decimal | Fraction, names: Sequence[str]) -> dict[str, Fraction]:
     """ε divided evenly over the protected columns: ε/m each."""
     return {name: Fraction(epsilon) / len(names) for name in names}
+
+
+@dataclass(frozen=True)
+class Price:
+    """A part of the budget, ready to buy noise: an ε of pure differential privacy, or a ρ of zCDP."""
+
+    unit: Literal["epsilon", "rho"]
+    amount: Fraction
+
+    def laplace_or_gaussian(self, l1: int, l2_squared: int) -> Noise:
+        """Noise that makes integers with these sensitivities cost this price: discrete Laplace, or Gaussian with δ."""
+        if self.unit == "epsilon":
+            return Noise("discrete Laplace", representable_scale(l1 / self.amount))
+        return Noise("discrete Gaussian", representable_variance(l2_squared / (2 * self.amount)))
+
+    def selection_epsilon(self) -> Fraction:
+        """The ε at which one exponential mechanism costs this price."""
+        if self.unit == "epsilon":
+            return self.amount
+        return _root_below(8 * self.amount)
+
+    def __truediv__(self, parts: int) -> Price:
+        return Price(self.unit, self.amount / parts)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A law of integer noise: discrete Laplace with a scale, or discrete Gaussian with a variance."""
+
+    name: Literal["discrete Laplace", "discrete Gaussian"]
+    parameter: Fraction  # scale, or variance
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation, for choosing what is worth measuring; not used where privacy is decided."""
+        if self.name == "discrete Gaussian":
+            return math.sqrt(self.parameter)
+        return math.sqrt(2) * float(self.parameter)
+
+    def added_to(self, values: NDArray[np.int64], source: RandomSource) -> NDArray[np.int64]:
+        draw = discrete_laplace if self.name == "discrete Laplace" else discrete_gaussian
+        return values + draw(self.parameter, values.size, source).reshape(values.shape)
+
+
+@dataclass
+class Budget:
+    """The whole, and an account of its parts."""
+
+    epsilon: Fraction
+    delta: Fraction | None = None
+    whole: Price = field(init=False)
+    spent: list[tuple[str, Fraction]] = field(default_factory=list)  # what for, which fraction of the whole
+
+    def __post_init__(self) -> None:
+        if self.delta is None:
+            self.whole = Price("epsilon", self.epsilon)
+        else:
+            self.whole = Price("rho", rho_within(self.epsilon, self.delta))
+
+    def part(self, fraction: Fraction) -> Price:
+        """What a fraction of the whole would be, without spending it: for public rules."""
+        return Price(self.whole.unit, self.whole.amount * fraction)
+
+    def spend(self, fraction: Fraction, purpose: str) -> Price:
+        """Take a fraction of the whole. Refuses to hand out more than there is."""
+        if fraction <= 0 or self.left < fraction:
+            raise ValueError(f"the budget does not hold the part asked for: {purpose}")
+        self.spent.append((purpose, fraction))
+        return self.part(fraction)
+
+    @property
+    def left(self) -> Fraction:
+        return 1 - sum((fraction for _, fraction in self.spent), Fraction(0))
+
+
+def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """A ρ, nearly the largest, such that ρ-zCDP implies (ε, δ)-differential privacy."""
+    if not 0 < delta < 1:
+        raise ValueError("delta lies strictly between 0 and 1")
+    guess = _largest_rho(float(epsilon), float(delta))
+    # The guess is from floating point; what is used is a rational that the bound provably allows.
+    for loss in (2**40, 2**30, 2**20, 2**10, 4, 2):
+        rho = Fraction(guess).limit_denominator(10**15) * (1 - Fraction(1, loss))
+        alpha = Fraction(_best_order(float(rho), float(epsilon))).limit_denominator(10**6)
+        if rho > 0 and alpha > 1 and implies(rho, alpha, epsilon, delta):
+            return rho
+    return epsilon * epsilon / (4 * Fraction(math.ceil(-math.log(delta))) + 4 * epsilon) / 2  # crude and safe
+
+
+def implies(rho: Fraction, alpha: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether the bound at this order proves that ρ-zCDP implies (ε, δ); False whenever rounding leaves a doubt."""
+    with localcontext() as context:
+        context.prec = 60
+
+        def decimal(number: Fraction) -> Decimal:
+            return Decimal(number.numerator) / Decimal(number.denominator)
+
+        exponent = decimal((alpha - 1) * (alpha * rho - epsilon))
+        log_bound = exponent - decimal(alpha - 1).ln() + decimal(alpha) * (1 - 1 / decimal(alpha)).ln()
+        return log_bound + Decimal("1e-40") * (1 + abs(log_bound)) <= decimal(delta).ln()
+
+
+def _largest_rho(epsilon: float, delta: float) -> float:
+    low, high = 0.0, epsilon + 1.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        order = _best_order(middle, epsilon)
+        fits = _log_delta(order, middle, epsilon) <= math.log(delta)
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def _log_delta(order: float, rho: float, epsilon: float) -> float:
+    return (order - 1) * (order * rho - epsilon) - math.log(order - 1) + order * math.log1p(-1 / order)
+
+
+def _best_order(rho: float, epsilon: float) -> float:
+    """The order with the smallest bound: golden section on its logarithm, the bound being convex in the order."""
+    ratio = (math.sqrt(5) - 1) / 2
+    low, high = math.log(1e-6), math.log(1e7)
+    for _ in range(120):
+        first, second = high - ratio * (high - low), low + ratio * (high - low)
+        if _log_delta(1 + math.exp(first), rho, epsilon) < _log_delta(1 + math.exp(second), rho, epsilon):
+            high = second
+        else:
+            low = first
+    return 1 + math.exp((low + high) / 2)
+
+
+def _root_below(number: Fraction) -> Fraction:
+    """A rational at most the square root, and within 2^-40 of it."""
+    scale = 1 << 80
+    return Fraction(math.isqrt(number.numerator * scale // number.denominator), 1 << 40)

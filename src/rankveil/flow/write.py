@@ -79,11 +79,15 @@ class OutputFolder:
                 for name in ("release.csv", "release.parquet"):
                     (self.path / name).unlink(missing_ok=True)
             certificate.replace(self.path / CERTIFICATE_NAME)
-            release.replace(self.path / self.release_name)
+            try:
+                release.replace(self.path / self.release_name)
+            except OSError:
+                (self.path / CERTIFICATE_NAME).unlink(missing_ok=True)  # it would certify a file that is not there
+                raise
             _sync(self.path)
-        except OSError as error:
+        except (OSError, pa.ArrowException) as error:
             raise OutputError(
-                f"The release could not be written to {self.path}: {error.strerror}.",
+                f"The release could not be written to {self.path}: {getattr(error, 'strerror', None) or 'bad output'}.",
                 cost="No release was written. Its randomness is lost and nothing of it was published.",
                 remedy="Free space or choose another folder, and run the release again.",
             ) from None

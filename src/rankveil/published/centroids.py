@@ -71,7 +71,10 @@ def no_noise(clustered: Clustered, shares: Mapping[str, Fraction], source: Rando
         else:
             values = clusters.semantic_centroids()
         centroids[clusters.column.name] = (clusters.clustering, values)
-        notes += [replace(note, clusters=clusters.count) for note in planned_without_noise(clusters.column, shares, 1)]
+        notes += [
+            replace(note, clusters=_public_count(clustered, clusters))
+            for note in planned_without_noise(clusters.column, shares, 1)
+        ]
     return _collected(clustered, centroids, tuple(notes))
 
 
@@ -108,7 +111,7 @@ def _noisy(
         else:
             values = _algorithm_2(clusters, column.domain, scale * DISTANCE_UNITS, source)
         centroids[column.name] = (clusters.clustering, values)
-        notes.append(replace(note, clusters=clusters.count))
+        notes.append(replace(note, clusters=_public_count(clustered, clusters)))
     return _collected(clustered, centroids, tuple(notes))
 
 
@@ -131,6 +134,11 @@ def _algorithm_2(clusters: ColumnClusters, nominal: Nominal, scale: Fraction, so
 def _concept_distances(nominal: Nominal) -> NDArray[np.int64]:
     """Semantic distance of every label from every concept of the taxonomy, in integer units."""
     return np.rint(nominal.taxonomy.distances[: nominal.label_count] * DISTANCE_UNITS).astype(np.int64)
+
+
+def _public_count(clustered: Clustered, clusters: ColumnClusters) -> int | None:
+    """The number of clusters where it follows from n and k. With missing values it would tell how many there are."""
+    return None if clusters.column.allows_null else clustered.row_count // clustered.cluster_size
 
 
 def _collected(

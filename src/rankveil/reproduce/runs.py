@@ -9,8 +9,7 @@ from typing import Any
 from rankveil.flow.budget import equal_shares
 from rankveil.flow.declare import Records
 from rankveil.flow.microaggregate import by_distance, individual_ranking
-from rankveil.flow.protect import perturb_records
-from rankveil.flow.relink import Rows, own_cluster, own_row
+from rankveil.flow.relink import Rows, own_cluster
 from rankveil.noise import RandomSource
 from rankveil.published.centroids import algorithm_1_and_2, no_noise, predecessor
 
@@ -26,7 +25,8 @@ STEPS: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Row
     "MV": (_predecessor_order, predecessor, own_cluster),
     "ranking": (individual_ranking, no_noise, own_cluster),
     "mdav-insensitive": (_predecessor_order, no_noise, own_cluster),
-    "laplace": (lambda records, cluster_size: records, perturb_records, own_row),
+    # Plain Laplace as the paper means it is its own method with clusters of one: noise on every value.
+    "laplace": (lambda records, cluster_size: individual_ranking(records, 1), algorithm_1_and_2, own_cluster),
 }
 NOISELESS = ("ranking", "mdav-insensitive")
 

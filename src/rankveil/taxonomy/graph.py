@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from rankveil.errors import TaxonomyError
 
+# All distances between nodes are kept in memory.
+MOST_NODES = 5_000
 # Distances are compared after rounding to this many decimals, so that an order never hangs on the last bit.
 _COMPARED_DECIMALS = 12
 
@@ -44,7 +46,8 @@ class Taxonomy:
         node_of_label = dict(labels) if isinstance(labels, Mapping) else {label: label for label in labels}
         self._check(edges, node_of_label)
         self.labels: tuple[str, ...] = tuple(node_of_label)
-        inner = [node for node in edges if node not in set(node_of_label.values())]
+        labelled = set(node_of_label.values())
+        inner = [node for node in edges if node not in labelled]
         self._node_names = [*node_of_label.values(), *inner]
         # A label is published as it is spelt in the data; an inner concept by its own name.
         self.names: tuple[str, ...] = (
@@ -56,6 +59,11 @@ class Taxonomy:
     def _check(self, edges: Mapping[str, tuple[str, ...]], node_of_label: Mapping[str, str]) -> None:
         if not node_of_label:
             raise self._error("has no label", "Give at least one label.")
+        if len(edges) > MOST_NODES:
+            raise self._error(
+                f"has {len(edges)} nodes; at most {MOST_NODES} are supported",
+                "Group rare labels, or leave the column out: a label among so many is lost in its noise.",
+            )
         unknown = [label for label, node in node_of_label.items() if node not in edges]
         if unknown:
             raise self._error(
@@ -124,9 +132,9 @@ class Taxonomy:
     @cached_property
     def distances(self) -> NDArray[np.float64]:
         """δ between any two nodes, symmetric, 0 on the diagonal."""
-        above = self.ancestors.astype(np.int64)
-        common = above @ above.T
-        sizes = above.sum(axis=1)
+        above = self.ancestors.astype(np.float32)  # counts up to 2^24 are exact, and the product is fast
+        common = (above @ above.T).astype(np.float64)
+        sizes = np.diagonal(common)
         union = sizes[:, None] + sizes[None, :] - common
         return np.asarray(np.log2(1.0 + (union - common) / union), dtype=np.float64)
 

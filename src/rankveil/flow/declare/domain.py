@@ -72,6 +72,7 @@ class Grid:
     lower: Decimal = Decimal(0)
     step: Decimal = Decimal(1)
     whole: bool = True
+    beyond: Decimal = Decimal(0)  # how far the declared upper end lies above the last step; less than a step
     log: bool = False
     labels: tuple[str, ...] | None = None  # ordinal columns
     date_format: str | None = None  # date columns; codes count days from `lower` days after 1970-01-01
@@ -90,7 +91,7 @@ class Grid:
         if numbers.dtype == np.int64 and self.whole:
             lower, step = int(self.lower), int(self.step)
             top = lower + self.width * step
-            outside = (numbers < lower) | (numbers > top)
+            outside = (numbers < lower) | (numbers > top + int(self.beyond))
             codes = (np.clip(numbers, lower, top) - lower + step // 2) // step
             codes = np.minimum(codes, self.width)
         else:
@@ -99,15 +100,19 @@ class Grid:
             top_float = float(self.lower + self.width * self.step)
             # A value is outside if it is by more than rounding to the grid would forgive.
             slack = 0.0 if self.whole else step_float / 2
-            outside = (values < lower_float - slack) | (values > top_float + slack)
+            outside = (values < lower_float - slack) | (values > top_float + max(slack, float(self.beyond)))
             if self.whole:
                 finite = np.isfinite(values)
                 fractions = int(np.count_nonzero((values[finite] != np.floor(values[finite])) & ~missing[finite]))
                 unreadable += fractions
-            scaled = (
-                np.clip(np.nan_to_num(values, nan=lower_float), lower_float, top_float) - lower_float
-            ) / step_float
-            codes = np.clip(np.rint(scaled), 0, self.width).astype(np.int64)
+            above = np.clip(np.nan_to_num(values, nan=lower_float), lower_float, top_float) - lower_float
+            if self.whole:
+                # PRIVACY: round as above. One value written as '1.0' turns a whole column into floats; if that
+                # changed the rounding, one record would move the codes of others.
+                codes = (np.floor(above).astype(np.int64) + int(self.step) // 2) // int(self.step)
+            else:
+                codes = np.rint(above / step_float).astype(np.int64)
+            codes = np.clip(codes, 0, self.width)
         outside &= ~missing
         codes[missing] = MISSING
         return Encoded(
@@ -127,6 +132,8 @@ class Grid:
     def _values(self, codes: Codes) -> Numbers:
         # lower + code * step in integers of the last decimal place, and one correctly rounded division at the end.
         lower, step, denominator = self._integers
+        if abs(lower) + self.width * step >= 1 << 62:  # too many digits for that: plain floating point
+            return np.asarray(float(self.lower) + codes * float(self.step), dtype=np.float64)
         shifted = lower + codes * step
         values: Numbers = shifted if self.whole else shifted / denominator
         return values
@@ -134,7 +141,8 @@ class Grid:
     @cached_property
     def _integers(self) -> tuple[int, int, int]:
         places = max(0, -_exponent(self.lower), -_exponent(self.step))
-        return int(self.lower.scaleb(places)), int(self.step.scaleb(places)), int(10**places)
+        power = int(10**places)
+        return int(Fraction(self.lower) * power), int(Fraction(self.step) * power), power
 
     def numbers(self, codes: Codes) -> NDArray[np.float64]:
         """Codes as plain numbers for measuring (days for dates, ranks for ordered labels); missing as NaN."""
@@ -197,7 +205,7 @@ class Nominal:
 
     def _encode(self, array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
         if self.boolean and not pa.types.is_boolean(array.type):
-            lowered = pc.utf8_lower(pc.utf8_trim_whitespace(_plain(array).cast(pa.string())))
+            lowered = pc.utf8_lower(_texts(_plain(array).cast(pa.string())))
             synonyms = {
                 "true": 1,
                 "t": 1,
@@ -220,6 +228,11 @@ class Nominal:
             return pa.array(codes == 1, mask=codes == MISSING)
         return _take_labels(self.taxonomy.names, codes)
 
+    def labels_for(self, codes: Codes) -> tuple[str, ...]:
+        """The labels, and the inner concepts too where these codes hold one."""
+        taxonomy = self.taxonomy
+        return taxonomy.labels if int(codes.max(initial=0)) < taxonomy.label_count else taxonomy.names
+
 
 Domain: TypeAlias = Grid | Nominal
 
@@ -236,13 +249,22 @@ def domain_of(
             width,
             Decimal(entry.lower),
             Decimal(entry.step),
+            beyond=Decimal((entry.upper - entry.lower) % entry.step),
             log=entry.scale == "log",
             decimal_mark=plan.table.decimal,
         )
     if isinstance(entry, NumberColumn):
         step = entry.step or _default_step(entry.lower, entry.upper)
         width = _steps(name, entry.upper, entry.lower, step)
-        return Grid(width, entry.lower, step, whole=False, log=entry.scale == "log", decimal_mark=plan.table.decimal)
+        return Grid(
+            width,
+            entry.lower,
+            step,
+            whole=False,
+            beyond=entry.upper - entry.lower - width * step,
+            log=entry.scale == "log",
+            decimal_mark=plan.table.decimal,
+        )
     if isinstance(entry, DateColumn):
         epoch = datetime.date(1970, 1, 1)
         return Grid((entry.upper - entry.lower).days, Decimal((entry.lower - epoch).days), date_format=entry.format)
@@ -265,15 +287,15 @@ def _taxonomy_of(entry: CategoryColumn, name: str, plan: Plan) -> Taxonomy:
 
 
 def _steps(name: str, upper: Decimal, lower: Decimal, step: Decimal) -> int:
-    width = int((upper - lower) // step)
+    width = int((Fraction(upper) - Fraction(lower)) // Fraction(step))
     if width < 1:
         raise PlanError(
             f"Column {name!r}: the range from lower to upper holds less than one step.",
             remedy="Make the step smaller or the range wider.",
         )
-    if width > _WIDEST_GRID or max(abs(upper), abs(lower)) / step > 2**62:
+    if width > _WIDEST_GRID or Fraction(max(abs(upper), abs(lower))) / Fraction(step) > 1 << 53:
         raise PlanError(
-            f"Column {name!r}: the range holds more than 2^40 steps, or numbers that need more than 62 bits.",
+            f"Column {name!r}: the range holds more than 2^40 steps, or numbers of more than 2^53 steps.",
             remedy="Make the step larger: detail far below the noise is lost in any case.",
         )
     return width
@@ -296,6 +318,9 @@ def _plain(array: pa.Array) -> pa.Array:
 
 
 def _texts(array: pa.Array) -> pa.Array:
+    """Texts without white space around them, whatever the array holds."""
+    if not _is_text(array) or pa.types.is_string_view(array.type):  # Arrow cannot trim views
+        array = array.cast(pa.string())
     return pc.utf8_trim_whitespace(array)
 
 
@@ -337,7 +362,9 @@ def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], decimal_mark: 
     texts = pc.if_else(absent, pa.scalar(None, texts.type), texts)
     if decimal_mark != ".":
         texts = pc.replace_substring(texts, decimal_mark, ".")
-    for target in (pa.int64(), pa.float64()):
+    # Arrow reads '0x10' as an integer, but not beside a fraction: how a text is read must not depend on others.
+    hexadecimal = pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py()
+    for target in () if hexadecimal else (pa.int64(), pa.float64()):
         try:
             return texts.cast(target), 0
         except pa.ArrowInvalid:
@@ -357,7 +384,7 @@ def _days(array: pa.Array, date_format: str, null_tokens: tuple[str, ...]) -> tu
         texts = _texts(array)
         absent = pc.is_in(texts, value_set=pa.array(null_tokens, texts.type))
         texts = pc.if_else(absent, pa.scalar(None, texts.type), texts)
-        array = pc.strptime(texts, format=date_format, unit="s", error_is_null=True)
+        array = _parse_days(texts, date_format)
         unreadable = array.null_count - texts.null_count
     elif not (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type) or pa.types.is_null(array.type)):
         return np.zeros(len(array), np.int64), np.zeros(len(array), np.bool_), len(array)
@@ -368,6 +395,23 @@ def _days(array: pa.Array, date_format: str, null_tokens: tuple[str, ...]) -> tu
     return days.to_numpy(zero_copy_only=False), missing, unreadable
 
 
+def _parse_days(texts: pa.Array, date_format: str) -> pa.Array:
+    """Texts to timestamps, null where they are not dates."""
+    parsed = pc.strptime(texts, format=date_format, unit="s", error_is_null=True)
+    # Arrow reads 30 February as 1 March. What does not come back as it was written is left to Python to judge.
+    odd = pc.fill_null(pc.not_equal(pc.strftime(parsed, format=date_format), texts.cast(pa.string())), False)
+    wrong = [text for text in pc.unique(texts.filter(odd)).to_pylist() if not _is_date(text, date_format)]
+    return pc.if_else(pc.is_in(texts, value_set=pa.array(wrong, texts.type)), pa.scalar(None, parsed.type), parsed)
+
+
+def _is_date(text: str, date_format: str) -> bool:
+    try:
+        datetime.datetime.strptime(text, date_format)
+    except ValueError:
+        return False
+    return True
+
+
 def _encode_labels(array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
     if pa.types.is_dictionary(array.type):
         # Look the dictionary up once and spread its codes over the rows.
@@ -376,8 +420,7 @@ def _encode_labels(array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[
         unknown = _unknown(array.dictionary, known, null_tokens, labels)
         outside = int(np.count_nonzero(np.append(unknown, False)[places]))
         return Encoded(np.append(known.codes, MISSING)[places], outside=outside)
-    texts = array if _is_text(array) else array.cast(pa.string())
-    texts = _texts(texts)
+    texts = _texts(array)
     codes = pc.fill_null(pc.index_in(texts, value_set=pa.array(labels, texts.type)), MISSING).cast(pa.int64())
     encoded = Encoded(codes.to_numpy(zero_copy_only=False).copy())
     unknown = _unknown(texts, encoded, null_tokens, labels)
@@ -388,8 +431,8 @@ def _unknown(
     array: pa.Array, encoded: Encoded, null_tokens: tuple[str, ...], labels: tuple[str, ...]
 ) -> NDArray[np.bool_]:
     """Which values are neither a label nor missing. A label wins over a null token of the same spelling."""
-    texts = array if _is_text(array) else array.cast(pa.string())
-    absent = pc.or_(pc.is_in(_texts(texts), value_set=pa.array(null_tokens, texts.type)), pc.is_null(texts))
+    texts = _texts(array)
+    absent = pc.or_(pc.is_in(texts, value_set=pa.array(null_tokens, texts.type)), pc.is_null(texts))
     return np.asarray((encoded.codes == MISSING) & ~_mask(absent))
 
 

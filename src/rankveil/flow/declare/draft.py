@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -23,7 +23,10 @@ from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
 
 _MOST_CATEGORIES = 200
 _BOOLEAN_TEXTS = {"true", "false"}
-_BARE_KEY = re.compile(r"^[A-Za-z0-9_-]+$")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_LONGEST_NUMBER = 30
+_LARGEST_EXPONENT = 15  # 10^15 is the last power of ten that floating point counts up to in ones
 _STEPS_OF_NICE = (Decimal(1), Decimal("1.5"), Decimal(2), Decimal(3), Decimal(5), Decimal("7.5"), Decimal(10))
 
 
@@ -38,10 +41,11 @@ class _Seen:
     largest: Decimal | None = None
     places: int = 0
     any_value: bool = False
+    nested: bool = False  # lists, bytes and the like
 
     def add_texts(self, texts: pa.Array) -> None:
         for text in pc.unique(texts).to_pylist():
-            if text is None or text in DEFAULT_NULL_TOKENS:
+            if text is None or text in DEFAULT_NULL_TOKENS or text.lower() == "nan":
                 self.missing = True
                 continue
             self.any_value = True
@@ -54,6 +58,8 @@ class _Seen:
             self.could_be.discard("boolean")
         if "date" in self.could_be:
             try:
+                if not _DATE.fullmatch(text):  # fromisoformat also takes 20310131, which is an integer here
+                    raise ValueError
                 self._stretch(Decimal(date.fromisoformat(text).toordinal()))
                 self.could_be &= {"date"}
                 return
@@ -61,12 +67,14 @@ class _Seen:
                 self.could_be.discard("date")
         if not self.could_be & {"integer", "number", "comma"}:
             return
-        if re.fullmatch(r"[+-]?\d+", text):
+        if len(text) > _LONGEST_NUMBER:
+            self.could_be -= {"integer", "number", "comma"}
+        elif re.fullmatch(r"[+-]?[0-9]+", text):
             self._stretch(Decimal(text))
-        elif re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
+        elif re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?", text):
             self.could_be -= {"integer", "comma"}
             self._stretch(Decimal(text))
-        elif re.fullmatch(r"[+-]?\d+,\d+", text):
+        elif re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text):
             self.could_be -= {"integer", "number"}
             self._stretch(Decimal(text.replace(",", ".")))
         else:
@@ -79,7 +87,7 @@ class _Seen:
         self.largest = number if self.largest is None else max(self.largest, number)
 
     def kind(self) -> str:
-        if not self.any_value:
+        if self.nested or not self.any_value:
             return "drop"
         for kind in ("boolean", "date", "integer", "comma", "number"):
             if kind in self.could_be:
@@ -94,7 +102,10 @@ def draft(table: Table, *, method: str = "laplace", epsilon: str = "1") -> str:
     for batch in table.batches():
         rows += batch.num_rows
         for name in table.schema.names:
-            seen[name].add_texts(_as_texts(batch.column(name)))
+            try:
+                seen[name].add_texts(_as_texts(batch.column(name)))
+            except pa.ArrowException:
+                seen[name].nested = True
     if rows == 0:
         raise TableError(f"Table {table.name} has no rows.", remedy="Check that its first line is the header.")
     return "\n".join(_lines(table, seen, method, epsilon)) + "\n"
@@ -104,7 +115,7 @@ def _as_texts(array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_timestamp(array.type):
-        array = array.cast(pa.timestamp("s")).cast(pa.date32())
+        array = array.cast(pa.date32(), safe=False)
     if pa.types.is_floating(array.type):
         array = pc.if_else(pc.is_finite(array), array, pa.scalar(None, array.type))
     return pc.utf8_trim_whitespace(array.cast(pa.string()))
@@ -128,17 +139,19 @@ def _lines(table: Table, seen: dict[str, _Seen], method: str, epsilon: str) -> I
 
 def _column_lines(name: str, found: _Seen) -> Iterator[str]:
     kind = found.kind()
-    yield f"[columns.{name if _BARE_KEY.match(name) else _text(name)}]"
+    yield f"[columns.{name if _BARE_KEY.fullmatch(name) else _text(name)}]"
     guessed = ["kind"]
     if kind in ("integer", "number", "comma"):
         assert found.smallest is not None and found.largest is not None  # noqa: S101 - a number was seen
         lower, upper = _nice_range(found.smallest, found.largest)
+        if kind == "integer":
+            lower, upper = _outwards(lower, down=True), _outwards(upper, down=False)
         yield f"kind  = {_text('integer' if kind == 'integer' else 'number')}"
         yield f"lower = {lower:f}"
         yield f"upper = {upper:f}"
         guessed += ["lower", "upper"]
         if kind != "integer":
-            yield f"step  = {Decimal(1).scaleb(-min(found.places, 6)):f}"
+            yield f"step  = {_step(lower, upper, found.places):f}"
             guessed.append("step")
     elif kind == "date":
         assert found.smallest is not None and found.largest is not None  # noqa: S101 - a date was seen
@@ -157,7 +170,9 @@ def _column_lines(name: str, found: _Seen) -> Iterator[str]:
         yield f"kind = {_text(kind)}"
         if kind == "drop":
             yield (
-                "# no value is present"
+                "# neither numbers nor text"
+                if found.nested
+                else "# no value is present"
                 if not found.any_value
                 else f"# more than {_MOST_CATEGORIES} different texts: looks like a name or an identifier"
             )
@@ -169,7 +184,18 @@ def _column_lines(name: str, found: _Seen) -> Iterator[str]:
 
 
 def _year_end(day: date) -> date:
-    return date(day.year, 12, 31) if day.month < 12 or day.day < 31 else day + timedelta(days=366)
+    return date(day.year, 12, 31)
+
+
+def _step(lower: Decimal, upper: Decimal, places: int) -> Decimal:
+    """The last decimal place seen, or a coarser one if that would make too many steps of the range."""
+    finest = max(abs(lower), abs(upper)).adjusted() + 1 - _LARGEST_EXPONENT
+    size = (upper - lower).adjusted()
+    return Decimal(1).scaleb(min(size, max(-places, finest, size - 11)))
+
+
+def _outwards(number: Decimal, *, down: bool) -> Decimal:
+    return number.to_integral_value(rounding="ROUND_FLOOR" if down else "ROUND_CEILING")
 
 
 def _nice_range(smallest: Decimal, largest: Decimal) -> tuple[Decimal, Decimal]:

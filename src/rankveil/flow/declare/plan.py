@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import tomllib
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
@@ -30,8 +34,28 @@ from rankveil.errors import PlanError
 MOST_COLUMNS = 1000
 _LARGEST_PLAN = 8 << 20
 
-PositiveDecimal = Annotated[Decimal, Field(gt=0, allow_inf_nan=False)]
-FiniteDecimal = Annotated[Decimal, Field(allow_inf_nan=False)]
+_LARGEST_INTEGER = 1 << 53  # floating point holds every integer up to here
+_MOST_DIGITS = 40
+
+
+def _of_sane_size(number: Decimal) -> Decimal:
+    # An exponent costs nothing to write down and everything to compute with exactly.
+    if number and (abs(number.adjusted()) > 40 or len(number.as_tuple().digits) > _MOST_DIGITS):
+        raise ValueError(f"must lie between 1e-40 and 1e40 in size, with at most {_MOST_DIGITS} digits")
+    return number
+
+
+def _not_a_truth_value(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a number")
+    return value
+
+
+FiniteDecimal = Annotated[Decimal, Field(allow_inf_nan=False), AfterValidator(_of_sane_size)]
+PositiveDecimal = Annotated[Decimal, Field(gt=0, allow_inf_nan=False), AfterValidator(_of_sane_size)]
+Epsilon = Annotated[Decimal, Field(ge=Decimal("1e-9"), le=Decimal("1e9"), allow_inf_nan=False)]
+PositiveInteger = Annotated[int, Field(ge=1, le=_LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
+BoundedInteger = Annotated[int, Field(ge=-_LARGEST_INTEGER, le=_LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
 Role = Literal["protected", "public"]
 _T = TypeVar("_T")
 
@@ -57,9 +81,9 @@ class IntegerColumn(_Ranged):
     """Whole numbers from `lower` to `upper`, in steps of `step`."""
 
     kind: Literal["integer"]
-    lower: int
-    upper: int
-    step: Annotated[int, Field(ge=1)] = 1
+    lower: BoundedInteger
+    upper: BoundedInteger
+    step: PositiveInteger = 1
     scale: Literal["linear", "log"] = "linear"
 
     @model_validator(mode="after")
@@ -116,7 +140,8 @@ class _Labelled(_ColumnEntry):
     @classmethod
     def _as_text(cls, value: Any) -> Any:
         if isinstance(value, list | tuple):
-            texts = [str(item).lower() if isinstance(item, bool) else str(item) for item in value]
+            # Stripped, as the texts of a table are.
+            texts = [(str(item).lower() if isinstance(item, bool) else str(item)).strip() for item in value]
             if len(set(texts)) < len(texts):
                 raise ValueError("a category is listed twice")
             return tuple(texts)
@@ -163,14 +188,20 @@ class ReleaseEntry(_Entry):
     """How to release: the method, the privacy budget, the cluster size."""
 
     method: str = "laplace"
-    epsilon: PositiveDecimal
-    k: Annotated[int, Field(ge=1)] | None = Field(None, description="Cluster size, for methods that form clusters.")
+    epsilon: Epsilon
+    k: PositiveInteger | None = Field(None, description="Cluster size, for methods that form clusters.")
+
+
+def _is_ascii(text: str) -> str:
+    if not text.isascii():
+        raise ValueError("must be an ASCII character")
+    return text
 
 
 class TableEntry(_Entry):
     """How to read a text file, where the first look at it gets something wrong."""
 
-    separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    separator: Annotated[str, Field(pattern=r"^[^\n\r\"]$"), AfterValidator(_is_ascii)] | None = None
     encoding: str | None = None
     decimal: Literal[".", ","] = "."
     null_values: tuple[str, ...] | None = Field(None, description="Texts that mean missing.")
@@ -211,7 +242,7 @@ class Plan(_Entry):
         """Check a plan given as TOML text."""
         try:
             content = tomllib.loads(text, parse_float=Decimal)
-        except (tomllib.TOMLDecodeError, RecursionError, ArithmeticError) as error:
+        except (ValueError, RecursionError, ArithmeticError) as error:  # TOMLDecodeError is a ValueError
             raise PlanError(
                 f"Plan {name} is not valid TOML: {error}.", remedy="Correct the line named above."
             ) from None
@@ -261,7 +292,13 @@ class Plan(_Entry):
 
     def sha256(self) -> str:
         """Fingerprint of what the plan means: the same for two spellings of the same plan."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        content = json.dumps(self.model_dump(), default=_canonical, ensure_ascii=False)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _canonical(value: object) -> str:
+    """Numbers by their value, not by their spelling; dates in ISO form."""
+    return str(Fraction(value)) if isinstance(value, Decimal) else str(value)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -6,7 +6,7 @@ Guarantee    Rows are never dropped and never reordered, and each code depends o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,8 +56,33 @@ class Column:
         if wanted == array.type or (_is_text_type(wanted) and not pa.types.is_string(array.type)):
             return array  # from a text file: the natural type; the writer turns it into text
         if pa.types.is_dictionary(wanted):
-            return array.cast(wanted.value_type).dictionary_encode()
-        return array.cast(wanted, safe=False)
+            return self._as_dictionary(codes, wanted)
+        if pa.types.is_decimal(wanted):
+            array = array.cast(pa.float64())  # Arrow refuses short decimals for integers whatever their values
+        return array.cast(wanted, safe=False) if self._holds_domain(wanted) else self.domain.decode(codes)
+
+    def _holds_domain(self, wanted: pa.DataType) -> bool:
+        """Whether the table's own type can hold all that a release may say: int8 does not hold 0 to 1000."""
+        if pa.types.is_null(wanted) or isinstance(self.domain, Nominal):
+            return not pa.types.is_null(wanted)
+        ends = self.domain.decode(np.array([0, self.domain.width]))
+        try:
+            (ends.cast(pa.float64()) if pa.types.is_decimal(wanted) else ends).cast(wanted)
+        except pa.ArrowException:
+            return False
+        return True
+
+    def _as_dictionary(self, codes: Codes, wanted: pa.DictionaryType) -> pa.Array:
+        """Labels keep all labels of the plan as their dictionary, drawn or not."""
+        labels = self.domain.labels_for(codes) if isinstance(self.domain, Nominal) else self.domain.labels
+        if labels is None:
+            values = replace(self, input_type=wanted.value_type).decode(codes)
+            return values.dictionary_encode()
+        return pa.DictionaryArray.from_arrays(
+            pa.array(codes.astype(np.int32), mask=codes == MISSING),
+            pa.array(labels).cast(wanted.value_type),
+            ordered=wanted.ordered,
+        )
 
 
 @dataclass(frozen=True)
@@ -149,85 +174,132 @@ def encode(table: Table, schema: Schema, *, released: bool = False) -> Records:
     `released` reads a released table, in which a category may be an inner concept of its taxonomy.
     """
     pieces: dict[str, list[Encoded]] = {column.name: [] for column in schema.columns}
+    row_count = 0
     for batch in table.batches(schema.names):
+        row_count += batch.num_rows
         for column in schema.columns:
-            array = batch.column(column.name)
-            if released and isinstance(column.domain, Nominal):
-                pieces[column.name].append(column.domain.encode_released(array, column.null_tokens))
-            else:
-                pieces[column.name].append(column.domain.encode(array, column.null_tokens))
-    joined = {name: _joined(encoded) for name, encoded in pieces.items()}
-    row_count = len(next(iter(joined.values())).codes)
-    if row_count < FEWEST_ROWS:
+            pieces[column.name].append(encode_batch(column, batch.column(column.name), released=released))
+    codes = {
+        name: np.concatenate([piece.codes for piece in encoded] or [np.empty(0, np.int64)])
+        for name, encoded in pieces.items()
+    }
+    misfits = {name: sum(map(Misfits.of, encoded), Misfits()) for name, encoded in pieces.items()}
+    refuse_misfits(table.name, schema, Tally(row_count, misfits))
+    return Records(schema, codes, row_count)
+
+
+@dataclass(frozen=True)
+class Misfits:
+    """How many values of a column the plan does not explain."""
+
+    outside: int = 0
+    unreadable: int = 0
+    without_code: int = 0  # missing, or one of the above
+
+    @classmethod
+    def of(cls, encoded: Encoded) -> Misfits:
+        return cls(encoded.outside, encoded.unreadable, int(np.count_nonzero(encoded.codes == MISSING)))
+
+    def __add__(self, other: Misfits) -> Misfits:
+        return Misfits(
+            self.outside + other.outside,
+            self.unreadable + other.unreadable,
+            self.without_code + other.without_code,
+        )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a pass over the rows has seen."""
+
+    rows: int
+    misfits: dict[str, Misfits]
+
+    def __add__(self, other: Tally) -> Tally:
+        names = {**self.misfits, **other.misfits}
+        return Tally(
+            self.rows + other.rows,
+            {name: self.misfits.get(name, Misfits()) + other.misfits.get(name, Misfits()) for name in names},
+        )
+
+
+def refuse_misfits(table_name: str, schema: Schema, tally: Tally) -> None:
+    """Refuse a table with too few rows, or with values that the plan does not allow."""
+    if tally.rows < FEWEST_ROWS:
         raise TableError(
-            f"Table {table.name} has {'no rows' if row_count == 0 else 'one row'}; a release needs at least"
+            f"Table {table_name} has {'no rows' if tally.rows == 0 else 'one row'}; a release needs at least"
             f" {FEWEST_ROWS}.",
             remedy="Check that this is the right file and that its first line is the header.",
         )
-    complaints = [text for column in schema.columns for text in _complaints(column, joined[column.name])]
+    columns = [column for column in schema.columns if column.name in tally.misfits]
+    complaints = [text for column in columns for text in _complaints(column, tally)]
     if complaints:
-        raise DomainError("\n".join(complaints[:20]), remedy=_remedy(schema.columns, joined))
-    return Records(schema, {name: encoded.codes for name, encoded in joined.items()}, row_count)
+        raise DomainError("\n".join(complaints[:20]), remedy=_remedy(columns, tally))
 
 
-def _joined(pieces: Iterable[Encoded]) -> Encoded:
-    total = Encoded(np.empty(0, np.int64))
-    pieces = list(pieces)
-    if not pieces:
-        return total
-    return replace(
-        total,
-        codes=np.concatenate([piece.codes for piece in pieces]),
-        outside=sum(piece.outside for piece in pieces),
-        unreadable=sum(piece.unreadable for piece in pieces),
-    )
+def encode_batch(column: Column, array: pa.Array, *, released: bool = False) -> Encoded:
+    """Codes of a piece of a column."""
+    # A release writes missing as an empty field, whatever the original's token was.
+    null_tokens = (*column.null_tokens, "") if released else column.null_tokens
+    try:
+        if released and isinstance(column.domain, Nominal):
+            return column.domain.encode_released(array, null_tokens)
+        return column.domain.encode(array, null_tokens)
+    except (pa.ArrowException, UnicodeError):
+        # Arrow's own message may quote a value.
+        raise TableError(
+            f"column {column.name!r}: values of the type {array.type} cannot be read as {column.kind}.",
+            remedy='Correct the kind of the column, say kind = "drop", or convert the column to numbers or text.',
+        ) from None
 
 
-def _missing_count(encoded: Encoded) -> int:
-    return int(np.count_nonzero(encoded.codes == MISSING))
+def _missing_count(column: Column, misfits: Misfits) -> int:
+    """Values that are missing, as against those that got no code for another reason."""
+    labelled = isinstance(column.domain, Nominal) or column.domain.labels is not None
+    return misfits.without_code - misfits.unreadable - (misfits.outside if labelled else 0)
 
 
-def _complaints(column: Column, encoded: Encoded) -> list[str]:
-    total = len(encoded.codes)
+def _complaints(column: Column, tally: Tally) -> list[str]:
+    misfits, total = tally.misfits[column.name], tally.rows
     found = []
-    if encoded.unreadable:
+    if misfits.unreadable:
         what = {
             "date": "are not dates in the declared format",
             "integer": "are not whole numbers",
         }.get(column.kind, "are not numbers")
-        found.append(f"column {column.name!r}: {encoded.unreadable} of {total} values {what}.")
-    if encoded.outside and isinstance(column.domain, Grid) and column.domain.labels is None:
+        found.append(f"column {column.name!r}: {misfits.unreadable} of {total} values {what}.")
+    if misfits.outside and isinstance(column.domain, Grid) and column.domain.labels is None:
         if not column.clamp:
             found.append(
-                f"column {column.name!r}: {encoded.outside} of {total} values lie outside the declared range"
+                f"column {column.name!r}: {misfits.outside} of {total} values lie outside the declared range"
                 f" {_range_text(column.domain)}."
             )
-    elif encoded.outside:
-        found.append(f"column {column.name!r}: {encoded.outside} of {total} values are not among its categories.")
-    unexplained = _missing_count(encoded) - encoded.unreadable
-    if isinstance(column.domain, Nominal) or (isinstance(column.domain, Grid) and column.domain.labels is not None):
-        unexplained -= encoded.outside
-    if unexplained > 0 and not column.allows_null:
-        found.append(f"column {column.name!r}: {unexplained} of {total} values are missing.")
+    elif misfits.outside:
+        found.append(f"column {column.name!r}: {misfits.outside} of {total} values are not among its categories.")
+    missing = _missing_count(column, misfits)
+    if missing > 0 and not column.allows_null:
+        found.append(f"column {column.name!r}: {missing} of {total} values are missing.")
     return found
 
 
 def _range_text(grid: Grid) -> str:
+    if grid.date_format is None:
+        return f"{grid.lower} to {grid.lower + grid.width * grid.step + grid.beyond}"
     ends = grid.decode(np.array([0, grid.width]))
     return f"{ends[0].as_py()} to {ends[1].as_py()}"
 
 
-def _remedy(columns: Iterable[Column], joined: dict[str, Encoded]) -> str:
+def _remedy(columns: list[Column], tally: Tally) -> str:
     advice = []
-    columns = list(columns)
+    found = tally.misfits
     grids = [column for column in columns if isinstance(column.domain, Grid) and column.domain.labels is None]
-    if any(joined[column.name].outside and not column.clamp for column in grids):
+    if any(found[column.name].outside and not column.clamp for column in grids):
         advice.append("Widen the range in the plan, or set clamp = true for the column.")
-    if any(joined[column.name].outside for column in columns if column not in grids):
+    if any(found[column.name].outside for column in columns if column not in grids):
         advice.append("Add the labels to the column's categories, taxonomy or label file.")
-    if any(joined[column.name].unreadable for column in columns):
+    if any(found[column.name].unreadable for column in columns):
         advice.append("Correct the kind of the column (or its format, step or decimal mark), or the table.")
-    if any(_missing_count(joined[column.name]) and not column.allows_null for column in columns):
+    if any(_missing_count(column, found[column.name]) > 0 and not column.allows_null for column in columns):
         advice.append("Set null = true for columns in which values may be missing.")
     return " ".join(advice)
 

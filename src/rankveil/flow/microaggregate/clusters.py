@@ -38,7 +38,8 @@ class Clustering:
 
     def spread(self, per_cluster: NDArray[np.int64], row_count: int) -> NDArray[np.int64]:
         """Give every row the value of its cluster, and MISSING to rows in no cluster."""
-        per_row = np.full(row_count, MISSING, np.int64)
+        whole = len(self.rows) == row_count
+        per_row = np.empty(row_count, np.int64) if whole else np.full(row_count, MISSING, np.int64)
         per_row[self.rows] = np.repeat(per_cluster, self.sizes)
         return per_row
 

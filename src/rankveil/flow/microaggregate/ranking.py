@@ -21,6 +21,9 @@ from rankveil.flow.declare.domain import MISSING, Grid
 from rankveil.flow.microaggregate.blocks import cluster_starts
 from rankveil.flow.microaggregate.clusters import Clustered, Clustering, ColumnClusters, axis_values
 
+# NumPy's stable sort of 16-bit integers is a radix sort.
+_DIGIT_SORTED = 1 << 16
+
 
 def individual_ranking(records: Records, cluster_size: int) -> Clustered:
     """Cluster every protected column by itself."""
@@ -50,15 +53,21 @@ def rank_and_cut(values: NDArray[np.int64], cluster_size: int) -> tuple[Clusteri
 def _ranked(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row numbers in ascending order of value, ties by row number, and the values in that order.
 
-    Value and row number are packed into one integer where both fit, so that sorting plain integers, which is several
-    times as fast as an argsort, gives the stable order.
+    Three ways to the same order, each several times as fast as a plain argsort where it applies: few different values
+    are sorted by their digits; otherwise value and row number are packed into one integer, if both fit, so that
+    sorting plain integers gives the stable order.
     """
-    row_bits = max(1, (len(values) - 1).bit_length()) if len(values) else 1
-    largest = int(values.max(initial=0)) + 1
-    if largest.bit_length() + row_bits > 63:
+    shifted_largest = int(values.max(initial=0)) + 1  # MISSING is -1: shifted by one, all values are 0 or more
+    if shifted_largest < _DIGIT_SORTED:
+        small = (values + 1).astype(np.uint8 if shifted_largest < 256 else np.uint16)
+        rows = np.argsort(small, kind="stable")
+        counts = np.bincount(small, minlength=shifted_largest + 1)
+        return rows, np.repeat(np.arange(-1, shifted_largest), counts)
+    row_bits = max(1, (len(values) - 1).bit_length())
+    if shifted_largest.bit_length() + row_bits > 63:
         rows = np.argsort(values, kind="stable")
         return rows, values[rows]
-    packed = (values + 1) << row_bits  # + 1: MISSING packs as 0
+    packed = (values + 1) << row_bits
     packed |= np.arange(len(values), dtype=np.int64)
     packed.sort()
     rows = packed & ((1 << row_bits) - 1)

@@ -23,6 +23,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.errors import PlanError
 from rankveil.flow.declare import Column, Records
 from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.flow.protect.results import Mechanism, PerturbedRecords
@@ -59,7 +60,7 @@ def planned(column: Column, epsilon: Fraction) -> list[Mechanism]:
     if column.allows_null:
         epsilon /= 2
         notes.append(Mechanism(column.name, "randomized response on being missing", epsilon, sensitivity="one bit"))
-    scale = representable_scale(domain.axis_width / epsilon)
+    scale = _laplace_scale(column.name, domain, epsilon)
     notes.append(
         Mechanism(
             column.name,
@@ -71,6 +72,16 @@ def planned(column: Column, epsilon: Fraction) -> list[Mechanism]:
         )
     )
     return notes
+
+
+def _laplace_scale(name: str, grid: Grid, epsilon: Fraction) -> Fraction:
+    try:
+        return representable_scale(grid.axis_width / epsilon)
+    except ValueError:
+        raise PlanError(
+            f"Column {name!r}: at this ε its noise is too large or too small to be drawn exactly.",
+            remedy="Change ε, or declare fewer steps: a narrower range or a larger step.",
+        ) from None
 
 
 def perturb_records(records: Records, shares: Mapping[str, Fraction], source: RandomSource) -> PerturbedRecords:

@@ -1,0 +1,72 @@
+"""A table with its schema: what a method may read, either whole or batch by batch.
+
+Guarantee    Every pass over the rows checks them against the plan, and refuses the table before its result is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import pyarrow as pa
+
+from rankveil.engines import Table
+from rankveil.engines.fold import fold
+from rankveil.flow.declare.domain import Codes
+from rankveil.flow.declare.schema import Misfits, Records, Schema, Tally, encode, encode_batch, refuse_misfits
+
+State = TypeVar("State")
+CodeBatch = dict[str, Codes]
+
+
+@dataclass(frozen=True)
+class _Counted(Generic[State]):
+    """A fold over codes that also tallies what does not fit the plan."""
+
+    schema: Schema
+    columns: Sequence[str]
+    make: Callable[[], State]
+    add: Callable[[State, CodeBatch], State]
+    join: Callable[[State, State], State]
+
+    def zero(self) -> tuple[State, Tally]:
+        return self.make(), Tally(0, {})
+
+    def step(self, state: tuple[State, Tally], batch: pa.RecordBatch) -> tuple[State, Tally]:
+        encoded = {
+            column.name: encode_batch(column, batch.column(column.name))
+            for column in self.schema.columns
+            if column.name in self.columns
+        }
+        seen = Tally(batch.num_rows, {name: Misfits.of(piece) for name, piece in encoded.items()})
+        codes = {name: piece.codes for name, piece in encoded.items()}
+        return self.add(state[0], codes), state[1] + seen
+
+    def merge(self, first: tuple[State, Tally], second: tuple[State, Tally]) -> tuple[State, Tally]:
+        return self.join(first[0], second[0]), first[1] + second[1]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    schema: Schema
+    table: Table
+    _whole: list[Records] = field(default_factory=list, repr=False)
+
+    def records(self) -> Records:
+        """All rows in memory, for methods that need them one by one."""
+        if not self._whole:
+            self._whole.append(encode(self.table, self.schema))
+        return self._whole[0]
+
+    def fold(
+        self,
+        columns: Sequence[str],
+        zero: Callable[[], State],
+        step: Callable[[State, CodeBatch], State],
+        merge: Callable[[State, State], State],
+    ) -> tuple[State, int]:
+        """A statistic of the codes of some columns, and the number of rows."""
+        state, tally = fold(self.table, _Counted(self.schema, list(columns), zero, step, merge))
+        refuse_misfits(self.table.name, self.schema, tally)
+        return state, tally.rows
