@@ -38,7 +38,10 @@ class Share(_Part):
 
     column: str
     mechanism: str
-    epsilon: str | None = Field(description="Exact share as a fraction or decimal; null if the step is not private.")
+    epsilon: str | None = Field(
+        description="Exact share of ε as a decimal or fraction; null if paid in ρ or not private."
+    )
+    rho: str | None = Field(description="Exact share of ρ (zero-concentrated differential privacy), with a δ only.")
     scale: str | None = Field(description="Exact scale of the noise on the column's axis (labels: semantic distance).")
     scale_in_units: float | None = Field(description="The same in the column's own units, where that makes sense.")
     sensitivity: str
@@ -96,6 +99,7 @@ class Certificate(_Part):
     shares: tuple[Share, ...]
     rows: int
     row_aligned: bool = Field(description="Row r of the release belongs to record r of the table.")
+    linkage: str | None = Field(None, description="How columns were linked, where a public rule decided it.")
     columns: tuple[ColumnNote, ...]
     plan: PlanNote
     release: ReleaseNote | None
@@ -104,12 +108,13 @@ class Certificate(_Part):
         return self.model_dump_json(indent=2) + "\n"
 
 
-def statement_for(method: Method, epsilon: Decimal, *, for_release: bool) -> str:
+def statement_for(method: Method, epsilon: Decimal, delta: Decimal | None, *, for_release: bool) -> str:
     """The certificate's first sentence."""
     if not method.differentially_private:
         text = f"NOT differentially private. {method.holds}"
     else:
-        text = f"{method.holds[:-1]} with ε = {plain(epsilon)}, for tables of one size that differ in one record."
+        amount = f"ε = {plain(epsilon)}" + ("" if delta is None else f" and δ = {plain(delta)}")
+        text = f"{method.holds[:-1]} with {amount}, for tables of one size that differ in one record."
     return text if for_release else "NOT FOR RELEASE: drawn from a fixed seed. " + text
 
 
@@ -118,6 +123,7 @@ def share_of(note: Mechanism) -> Share:
         column=note.column,
         mechanism=note.name,
         epsilon=None if note.epsilon is None else plain(note.epsilon),
+        rho=None if note.rho is None else plain(note.rho),
         scale=None if note.scale is None else plain(note.scale),
         scale_in_units=note.scale_in_units,
         sensitivity=note.sensitivity,

@@ -8,11 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from rankveil.errors import PlanError
-from rankveil.flow.declare import Column, Records
+from rankveil.flow.budget import Budget, Mechanism, equal_shares
+from rankveil.flow.declare import Column, Plan, Records, declare_alone
+from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.microaggregate import by_distance, individual_ranking
-from rankveil.flow.protect import Mechanism, perturb_records
+from rankveil.flow.protect import perturb_records
 from rankveil.flow.protect.records import planned as planned_for_records
 from rankveil.flow.relink import Rows, own_cluster, own_row
+from rankveil.flow.relink.synthetic import counted, fresh_rows, planned_for_synthetic, protected_marginals
 from rankveil.noise import RandomSource
 from rankveil.published.centroids import (
     algorithm_1_and_2,
@@ -33,17 +36,50 @@ class Method:
 
     name: str
     summary: str
-    microaggregate: Callable[[Records, int], Any]
-    protect: Callable[[Any, Shares, RandomSource], Any]
-    relink: Callable[[Any], Rows]
-    planned: Callable[[Column, Shares, int], list[Mechanism]]  # what `protect` will draw, from the plan alone
+    microaggregate: Callable[[Dataset, int], Any]  # the table and k
+    protect: Callable[[Any, Budget, RandomSource], Any]
+    relink: Callable[[Any, Budget, RandomSource], Rows]
+    planned: Callable[[Plan], list[Mechanism]]  # what `protect` will draw, as far as the plan alone tells
     differentially_private: bool
     theorem: str  # what carries the guarantee, or what refutes the claim
     holds: str  # one sentence for people
     why_not: str = ""  # for methods without a guarantee: the reason, in words
     needs_clusters: bool = True  # k must be given
     uses_budget: bool = True  # ε matters
+    uses_delta: bool = False  # a δ is allowed
     columns_in_table: tuple[str, str, str] = ("", "", "")  # microaggregate, protect, relink in words
+
+
+def _on_records(step: Callable[[Records, int], Any]) -> Callable[[Dataset, int], Any]:
+    """For methods that need all rows in memory."""
+    return lambda dataset, cluster_size: step(dataset.records(), cluster_size)
+
+
+def _with_equal_shares(
+    step: Callable[[Any, Shares, RandomSource], Any],
+) -> Callable[[Any, Budget, RandomSource], Any]:
+    """For methods that give every protected column the same part of ε."""
+
+    def protect(grouped: Any, budget: Budget, source: RandomSource) -> Any:
+        return step(grouped, equal_shares(budget.epsilon, [c.name for c in grouped.schema.protected]), source)
+
+    return protect
+
+
+def _without_budget(step: Callable[[Any], Rows]) -> Callable[[Any, Budget, RandomSource], Rows]:
+    """For ways of linking that draw nothing."""
+    return lambda protected, budget, source: step(protected)
+
+
+def _planned_with_shares(
+    of_column: Callable[[Column, Shares, int], list[Mechanism]],
+) -> Callable[[Plan], list[Mechanism]]:
+    def planned(plan: Plan) -> list[Mechanism]:
+        columns = declare_alone(plan).protected
+        shares = equal_shares(plan.release.epsilon, [column.name for column in columns])
+        return [note for column in columns for note in of_column(column, shares, plan.release.k or 1)]
+
+    return planned
 
 
 def _single_records(records: Records, cluster_size: int) -> Records:
@@ -59,25 +95,43 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
+            name="synthetic",
+            summary="fresh rows from noisy marginals and a noisy model of dependence",
+            microaggregate=counted,
+            protect=protected_marginals,
+            relink=fresh_rows,
+            planned=planned_for_synthetic,
+            differentially_private=True,
+            theorem="privacy.md, Theorem 2 and Q6 (marginals, tables over released cells), Theorem 7 (sign products)",
+            holds="The released table is differentially private.",
+            needs_clusters=False,
+            uses_delta=True,
+            columns_in_table=(
+                "per column: count tree, histogram or mean",
+                "discrete Laplace, or discrete Gaussian with δ",
+                "noisy two-way tables or sign products; fresh rows",
+            ),
+        ),
+        Method(
             name="laplace",
             summary="noise on every value, no grouping",
-            microaggregate=_single_records,
-            protect=perturb_records,
-            relink=own_row,
-            planned=lambda column, shares, cluster_size: planned_for_records(column, shares[column.name]),
+            microaggregate=_on_records(_single_records),
+            protect=_with_equal_shares(perturb_records),
+            relink=_without_budget(own_row),
+            planned=_planned_with_shares(lambda column, shares, k: planned_for_records(column, shares[column.name])),
             differentially_private=True,
             theorem="privacy.md, Theorem 5 (one channel per record) with sequential composition over columns",
-            holds="The released table is ε-differentially private.",
+            holds="The released table is differentially private.",
             needs_clusters=False,
             columns_in_table=("none (k = 1)", "discrete Laplace mΔ/ε; exponential mechanism", "own row"),
         ),
         Method(
             name="published:individual-ranking",
             summary="the paper: Algorithm 1, and Algorithm 2 for labels",
-            microaggregate=individual_ranking,
-            protect=algorithm_1_and_2,
-            relink=own_cluster,
-            planned=planned_by_paper,
+            microaggregate=_on_records(individual_ranking),
+            protect=_with_equal_shares(algorithm_1_and_2),
+            relink=_without_budget(own_cluster),
+            planned=_planned_with_shares(planned_by_paper),
             differentially_private=False,
             theorem="privacy.md, F1 and Theorem 3 (table), F6 (labels); Lemma 1 covers the numeric centroid lists only",
             holds="Nothing for the table. The centroid lists of numeric columns, without the rows, would be ε-DP.",
@@ -92,10 +146,10 @@ METHODS: dict[str, Method] = {
         Method(
             name="published:multivariate",
             summary="the predecessor: whole records in clusters, then noise",
-            microaggregate=by_distance,
-            protect=predecessor,
-            relink=own_cluster,
-            planned=planned_by_predecessor,
+            microaggregate=_on_records(by_distance),
+            protect=_with_equal_shares(predecessor),
+            relink=_without_budget(own_cluster),
+            planned=_planned_with_shares(planned_by_predecessor),
             differentially_private=False,
             theorem="privacy.md, F12 and Theorem 3",
             holds="Nothing for the table. The list of centroids, without the rows, would be mε-DP.",
@@ -109,10 +163,10 @@ METHODS: dict[str, Method] = {
         Method(
             name="published:ranking",
             summary="individual ranking alone",
-            microaggregate=individual_ranking,
-            protect=no_noise,
-            relink=own_cluster,
-            planned=planned_without_noise,
+            microaggregate=_on_records(individual_ranking),
+            protect=_with_equal_shares(no_noise),
+            relink=_without_budget(own_cluster),
+            planned=_planned_with_shares(planned_without_noise),
             differentially_private=False,
             theorem="none",
             holds="No formal guarantee; not even k-anonymity of records.",
@@ -123,10 +177,10 @@ METHODS: dict[str, Method] = {
         Method(
             name="published:mdav-insensitive",
             summary="the predecessor's microaggregation alone",
-            microaggregate=by_distance,
-            protect=no_noise,
-            relink=own_cluster,
-            planned=planned_without_noise,
+            microaggregate=_on_records(by_distance),
+            protect=_with_equal_shares(no_noise),
+            relink=_without_budget(own_cluster),
+            planned=_planned_with_shares(planned_without_noise),
             differentially_private=False,
             theorem="none",
             holds="k-anonymity of the protected columns; no differential privacy.",
@@ -137,10 +191,10 @@ METHODS: dict[str, Method] = {
         Method(
             name="published:mdav",
             summary="plain MDAV alone",
-            microaggregate=mdav,
-            protect=no_noise,
-            relink=own_cluster,
-            planned=planned_without_noise,
+            microaggregate=_on_records(mdav),
+            protect=_with_equal_shares(no_noise),
+            relink=_without_budget(own_cluster),
+            planned=_planned_with_shares(planned_without_noise),
             differentially_private=False,
             theorem="none",
             holds="k-anonymity of the protected columns; no differential privacy.",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.engines import Table, open_table
 from rankveil.errors import GuaranteeError, PlanError
-from rankveil.flow.budget import equal_shares
-from rankveil.flow.declare import Plan, Schema, declare, encode
+from rankveil.flow.budget import Budget
+from rankveil.flow.declare import Plan, Schema, declare
+from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.relink import Rows
 from rankveil.flow.write import OutputFolder, Written, as_arrow
 from rankveil.methods import Method, method_named
@@ -29,7 +32,10 @@ def _silent(stage: str) -> None:
 
 @dataclass(frozen=True)
 class Release:
-    """A protected table and its certificate. `table` is of the kind that went in (Arrow for a file)."""
+    """A protected table and its certificate.
+
+    `table` is of the kind that went in (Arrow for a file), or None if the release was written to `folder`.
+    """
 
     table: Any
     certificate: Certificate
@@ -61,21 +67,23 @@ def release(
     schema = declare(plan, opened)
     folder = None if out is None else OutputFolder(out, _file_format(opened), overwrite=overwrite)
 
-    progress("reading the table")
-    records = encode(opened, schema)
-    progress("grouping")
-    grouped = method.microaggregate(records, plan.release.k or 1)
+    dataset = Dataset(schema, opened)
+    budget = Budget(
+        Fraction(plan.release.epsilon), None if plan.release.delta is None else Fraction(plan.release.delta)
+    )
+    progress("reading the table and grouping")
+    grouped = method.microaggregate(dataset, plan.release.k or 1)
     progress("drawing noise")
-    shares = equal_shares(plan.release.epsilon, [column.name for column in schema.protected])
-    rows = method.relink(method.protect(grouped, shares, source))
-    result = as_arrow(rows)
+    protected = method.protect(grouped, budget, source)
+    progress("linking columns")
+    rows = method.relink(protected, budget, source)
 
     def certify(written: Written | None) -> Certificate:
         return _certificate(plan, method, schema, rows, source, clock(), written, _file_format(opened))
 
     if folder is None:
-        rebuilt = opened.rebuild(result, table, keep_index=rows.row_aligned)
-        return Release(rebuilt, certify(None))
+        result = as_arrow(rows)
+        return Release(opened.rebuild(result, table, keep_index=rows.row_aligned), certify(None))
     progress("writing")
     made: list[Certificate] = []
 
@@ -83,8 +91,8 @@ def release(
         made.append(certify(written))
         return made[0].to_json()
 
-    folder.publish(result, opened.dialect.separator if opened.dialect else ",", certified)
-    return Release(opened.rebuild(result, table, keep_index=rows.row_aligned), made[0], folder.path)
+    folder.publish(rows, opened.dialect.separator if opened.dialect else ",", certified)
+    return Release(None, made[0], folder.path)
 
 
 def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
@@ -94,6 +102,11 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
         raise PlanError(
             f"The method {method.name} forms clusters and the plan sets no k.",
             remedy="Add k to [release], for example k = 10, or give --k.",
+        )
+    if plan.release.delta is not None and not method.uses_delta:
+        raise PlanError(
+            f"The method {method.name} is not made for a delta.",
+            remedy="Remove delta from [release]: what the method gives holds without it.",
         )
     if not method.differentially_private and not accept_no_guarantee:
         raise GuaranteeError(
@@ -132,12 +145,14 @@ def _certificate(
         method=method.name,
         differentially_private=method.differentially_private,
         for_release=source.releasable,
-        statement=certificates.statement_for(method, plan.release.epsilon, for_release=source.releasable),
+        statement=certificates.statement_for(
+            method, plan.release.epsilon, plan.release.delta, for_release=source.releasable
+        ),
         reason=method.why_not or None,
         theorem=method.theorem,
         neighbours=certificates.NEIGHBOURS + (certificates.NEIGHBOURS_WITH_PUBLIC if public else ""),
         epsilon=certificates.plain(plan.release.epsilon) if method.differentially_private else None,
-        delta="0" if method.differentially_private else None,
+        delta=certificates.plain(plan.release.delta or Decimal(0)) if method.differentially_private else None,
         settings=certificates.Settings(
             epsilon=certificates.plain(plan.release.epsilon) if method.uses_budget else None,
             k=plan.release.k if method.needs_clusters else None,
@@ -145,6 +160,7 @@ def _certificate(
         shares=tuple(certificates.share_of(note) for note in rows.notes),
         rows=rows.row_count,
         row_aligned=rows.row_aligned,
+        linkage=rows.linkage or None,
         columns=tuple(certificates.describe(column) for column in schema.columns),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
         release=None

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from rankveil.certificate import plain
-from rankveil.flow.budget import equal_shares
+from rankveil.flow.budget import Mechanism
 from rankveil.flow.declare import Column, Plan, declare_alone
 from rankveil.flow.declare.domain import Grid, Nominal
-from rankveil.flow.protect import Mechanism
 from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
 from rankveil.methods import Method, method_named
 
@@ -26,6 +25,7 @@ class PreviewLine:
     kind: str
     mechanism: str
     epsilon: str | None
+    rho: str | None
     half_within: str
     most_within: str
 
@@ -34,6 +34,7 @@ class PreviewLine:
 class Preview:
     method: Method
     epsilon: str | None
+    delta: str | None
     k: int | None
     lines: tuple[PreviewLine, ...]
 
@@ -44,6 +45,7 @@ class Preview:
             "differentially_private": self.method.differentially_private,
             "holds": self.method.holds,
             "epsilon": self.epsilon,
+            "delta": self.delta,
             "k": self.k,
             "columns": [vars(line) for line in self.lines],
         }
@@ -52,28 +54,25 @@ class Preview:
 def preview(plan: Plan) -> Preview:
     """Noise per column, from the plan alone."""
     method = method_named(plan.release.method)
-    schema = declare_alone(plan)
-    shares = equal_shares(plan.release.epsilon, [column.name for column in schema.protected])
-    lines = [
-        _line(column, mechanism)
-        for column in schema.protected
-        for mechanism in method.planned(column, shares, plan.release.k or 1)
-    ]
+    columns = {column.name: column for column in declare_alone(plan).protected}
+    lines = [_line(columns.get(mechanism.column), mechanism) for mechanism in method.planned(plan)]
     return Preview(
         method=method,
         epsilon=plain(plan.release.epsilon) if method.uses_budget else None,
+        delta=None if plan.release.delta is None else plain(plan.release.delta),
         k=plan.release.k if method.needs_clusters else None,
         lines=tuple(lines),
     )
 
 
-def _line(column: Column, mechanism: Mechanism) -> PreviewLine:
-    half, most = _reach(column, mechanism)
+def _line(column: Column | None, mechanism: Mechanism) -> PreviewLine:
+    half, most = ("", "") if column is None else _reach(column, mechanism)
     return PreviewLine(
-        column=column.name,
-        kind=column.kind,
+        column=mechanism.column,
+        kind="" if column is None else column.kind,
         mechanism=mechanism.name,
         epsilon=None if mechanism.epsilon is None else plain(mechanism.epsilon),
+        rho=None if mechanism.rho is None else f"{float(mechanism.rho):.3g}",
         half_within=half,
         most_within=most,
     )

@@ -16,6 +16,7 @@ from rankveil.cli.output import json_option, print_json, print_table, progress
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the release and its certificate.")
 @click.option("--method", help="Use this method instead of the plan's (see: rankveil methods).")
 @click.option("--epsilon", help="Use this ε instead of the plan's.")
+@click.option("--delta", help="Use this δ instead of the plan's (methods that allow one).")
 @click.option("--k", type=int, help="Use this cluster size instead of the plan's.")
 @click.option("--accept-no-guarantee", is_flag=True, help="Allow a published method, which gives no guarantee.")
 @click.option("--overwrite", is_flag=True, help="Replace a release that is already in the folder.")
@@ -28,6 +29,7 @@ def command(
     out: Path | None,
     method: str | None,
     epsilon: str | None,
+    delta: str | None,
     k: int | None,
     accept_no_guarantee: bool,
     overwrite: bool,
@@ -47,7 +49,7 @@ def command(
     """
     from rankveil.flow.declare import Plan
 
-    plan = Plan.load(plan_path).with_release(method=method, epsilon=epsilon, k=k)
+    plan = Plan.load(plan_path).with_release(method=method, epsilon=epsilon, delta=delta, k=k)
     if dry_run:
         _show_dry_run(plan, as_json=as_json)
         return
@@ -91,12 +93,23 @@ def _show_dry_run(plan: object, *, as_json: bool) -> None:
         print_json({**looked.as_dict(), "unconfirmed": plan.guesses})
         return
     rows = [
-        [line.column, line.kind, line.epsilon or "none", line.half_within, line.most_within, line.mechanism]
+        [
+            line.column,
+            line.kind,
+            line.epsilon or (f"ρ {line.rho}" if line.rho else "none"),
+            line.half_within,
+            line.most_within,
+            line.mechanism,
+        ]
         for line in looked.lines
     ]
     heading = f"{looked.method.name}: " + ", ".join(
         part
-        for part in (f"ε = {looked.epsilon}" if looked.epsilon else "", f"k = {looked.k}" if looked.k else "")
+        for part in (
+            f"ε = {looked.epsilon}" if looked.epsilon else "",
+            f"δ = {looked.delta}" if looked.delta else "",
+            f"k = {looked.k}" if looked.k else "",
+        )
         if part
     )
     print_table(heading, ["column", "kind", "ε", "half the noise within", "95 % within", "mechanism"], rows)

@@ -39,11 +39,6 @@ def look_at(path: Path, *, separator: str | None = None, encoding: str | None = 
         raise TableError(f"Table {path.name} cannot be read: {reason}.", remedy="Check the file.") from None
     if not head.strip():
         raise TableError(f"Table {path.name} is empty.", remedy="It needs a header line and at least two rows.")
-    if b"\n" not in head and b"\r" not in head and not cut_off:
-        raise TableError(
-            f"Table {path.name} has no rows; it ends in its first line.",
-            remedy="Check that this is the right file and that its first line is the header.",
-        )
     text, encoding = _decoded(head, encoding, path, cut_off=cut_off)
     if cut_off:
         text, newline, _ = text.rpartition("\n")
@@ -54,6 +49,11 @@ def look_at(path: Path, *, separator: str | None = None, encoding: str | None = 
             )
     if "\0" in text:
         raise TableError(f"Table {path.name} holds binary data, not text.", remedy="Give a CSV or a Parquet file.")
+    if not cut_off and not {"\n", "\r"} & set(text):
+        raise TableError(
+            f"Table {path.name} has no rows; it ends in its first line.",
+            remedy="Check that this is the right file and that its first line is the header.",
+        )
     separator = separator or _separator(text)
     return Dialect(separator, encoding, _names(text, separator, path))
 

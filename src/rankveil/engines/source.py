@@ -6,6 +6,7 @@ date, a missing value) is for the plan to say, and errors are counted there with
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -96,8 +97,7 @@ class Table:
     def rebuild(self, result: pa.Table, original: object, *, keep_index: bool) -> Any:
         """A result in the same kind as the table that went in."""
         if self.format == "pandas":
-            # The metadata remember pandas' own types, such as Int64.
-            frame = result.replace_schema_metadata(self.schema.metadata).to_pandas()
+            frame = result.replace_schema_metadata(self._pandas_types(result.schema)).to_pandas()
             if keep_index and len(frame) == len(original):  # type: ignore[arg-type]
                 frame.index = original.index  # type: ignore[attr-defined]
             return frame
@@ -106,6 +106,13 @@ class Table:
 
             return polars.from_arrow(result)
         return result
+
+    def _pandas_types(self, result: pa.Schema) -> dict[str, str]:
+        """pandas' own types, such as Int64, as Arrow's metadata keep them, for columns whose type has not changed."""
+        kept = json.loads(self.schema.metadata[b"pandas"])
+        unchanged = {field.name for field in result if field.type == self.schema.field(field.name).type}
+        kept["columns"] = [column for column in kept["columns"] if column["field_name"] in unchanged]
+        return {"pandas": json.dumps(kept)}
 
 
 def open_table(source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:

@@ -36,6 +36,20 @@ def equal_shares(epsilon: Decimal | Fraction, names: Sequence[str]) -> dict[str,
 
 
 @dataclass(frozen=True)
+class Mechanism:
+    """One line of the budget: which mechanism protects which column, at what price."""
+
+    column: str
+    name: str
+    epsilon: Fraction | None  # None: paid in rho, or not differentially private
+    scale: Fraction | None = None  # of the noise, in units of the column's axis or of semantic distance
+    scale_in_units: float | None = None  # the same in the column's own units, where the axis is linear
+    sensitivity: str = ""  # what one record can change, in words
+    clusters: int | None = None
+    rho: Fraction | None = None  # zero-concentrated differential privacy, where a δ is allowed
+
+
+@dataclass(frozen=True)
 class Price:
     """A part of the budget, ready to buy noise: an ε of pure differential privacy, or a ρ of zCDP."""
 
@@ -54,8 +68,22 @@ class Price:
             return self.amount
         return _root_below(8 * self.amount)
 
+    def note(self, column: str, name: str, sensitivity: str) -> Mechanism:
+        """The line of the budget for something bought at this price."""
+        pure = self.unit == "epsilon"
+        return Mechanism(
+            column,
+            name,
+            self.amount if pure else None,
+            rho=None if pure else self.amount,
+            sensitivity=sensitivity,
+        )
+
     def __truediv__(self, parts: int) -> Price:
         return Price(self.unit, self.amount / parts)
+
+    def __mul__(self, fraction: Fraction) -> Price:
+        return Price(self.unit, self.amount * fraction)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +21,8 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
 from rankveil.errors import OutputError
+from rankveil.flow.declare import Schema
+from rankveil.flow.declare.domain import Grid
 from rankveil.flow.relink import Rows
 
 CERTIFICATE_NAME = "certificate.json"
@@ -34,9 +37,18 @@ class Written:
     size: int
 
 
+def arrow_batches(rows: Rows) -> Iterator[pa.RecordBatch]:
+    """Released codes as values, columns in the order of the table, all batches of one type."""
+    schema: pa.Schema | None = None
+    for codes in rows.batches:
+        table = pa.table({column.name: column.decode(codes[column.name]) for column in rows.schema.columns})
+        schema = schema or table.schema
+        yield from table.cast(schema).to_batches()
+
+
 def as_arrow(rows: Rows) -> pa.Table:
-    """Released codes as values, columns in the order of the table."""
-    return pa.table({column.name: column.decode(rows.codes[column.name]) for column in rows.schema.columns})
+    """All rows in memory."""
+    return pa.Table.from_batches(list(arrow_batches(rows)))
 
 
 class OutputFolder:
@@ -63,12 +75,12 @@ class OutputFolder:
                 remedy="Choose another folder: a release that was made is not replaced unless you say --overwrite.",
             )
 
-    def publish(self, table: pa.Table, separator: str, certify: Callable[[Written], str]) -> Written:
-        """Write the table, have it certified by its fingerprint, and let both appear."""
+    def publish(self, rows: Rows, separator: str, certify: Callable[[Written], str]) -> Written:
+        """Write the rows, have them certified by their fingerprint, and let both files appear."""
         temporary: list[Path] = []
         try:
             release = self._temporary(temporary)
-            _write_table(table, release, self._format, separator)
+            _write_rows(rows, release, self._format, separator)
             written = Written(self.release_name, *_fingerprint(release))
             certificate = self._temporary(temporary)
             certificate.write_text(certify(written), encoding="utf-8")
@@ -128,25 +140,41 @@ def write_bytes(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _write_table(table: pa.Table, path: Path, file_format: str, separator: str) -> None:
+def _write_rows(rows: Rows, path: Path, file_format: str, separator: str) -> None:
+    batches = arrow_batches(rows)
+    first = next(batches)
     if file_format == "parquet":
-        papq.write_table(table, path)
+        with papq.ParquetWriter(path, first.schema) as parquet:
+            for batch in chain([first], batches):
+                parquet.write_batch(batch)
         return
-    plain = all(_needs_no_quotes(column, separator) for column in table.columns)
+    quoting = "none" if _needs_no_quotes(rows.schema, separator) else "needed"
+    options = pacsv.WriteOptions(include_header=False, delimiter=separator, quoting_style=quoting)
     with path.open("wb") as file:
         # The header by hand: Arrow puts quotes around every name.
-        file.write((separator.join(_quoted(name, separator) for name in table.column_names) + "\n").encode())
-        options = pacsv.WriteOptions(
-            include_header=False, delimiter=separator, quoting_style="none" if plain else "needed"
-        )
-        pacsv.write_csv(table, file, options)
+        file.write((separator.join(_quoted(name, separator) for name in rows.schema.names) + "\n").encode())
+        with pacsv.CSVWriter(file, _plain_text(first).schema, write_options=options) as writer:
+            for batch in chain([first], batches):
+                writer.write_batch(_plain_text(batch))
 
 
-def _needs_no_quotes(column: pa.ChunkedArray, separator: str) -> bool:
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return not pa.types.is_dictionary(column.type)
-    values = column.unique().to_pylist()
-    return not any(value is not None and (_quoted(value, separator) != value or value == "") for value in values)
+def _plain_text(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Without dictionary encoding, which the CSV writer does not take."""
+    columns = [
+        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _needs_no_quotes(schema: Schema, separator: str) -> bool:
+    """Whether no label that the release may hold needs quotes; decided by the plan, not by what was drawn."""
+    for column in schema.columns:
+        labels = column.domain.labels if isinstance(column.domain, Grid) else column.domain.taxonomy.names
+        if any(not label or _quoted(label, separator) != label for label in labels or ()):
+            return False
+        if isinstance(column.domain, Grid) and column.domain.date_format and separator in column.domain.date_format:
+            return False
+    return True
 
 
 def _quoted(text: str, separator: str) -> str:

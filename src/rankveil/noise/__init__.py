@@ -15,11 +15,13 @@ from rankveil.noise.exponential import exponential_mechanism, permute_and_flip
 from rankveil.noise.gaussian import discrete_gaussian, representable_variance
 from rankveil.noise.laplace import discrete_laplace, representable_scale
 from rankveil.noise.randomized_response import flip_bits
+from rankveil.noise.sampling import Sampler
 from rankveil.noise.source import RandomSource, SeededSource, SystemSource
 from rankveil.noise.uniform import below, permutation, signs, uint64s, uniform_floats
 
 __all__ = [
     "RandomSource",
+    "Sampler",
     "SeededSource",
     "SystemSource",
     "below",

@@ -40,4 +40,4 @@ def repeated(
     shares = equal_shares(Decimal(epsilon), [column.name for column in records.schema.protected])
     for _ in range(runs):
         rows = relink(protect(grouped, shares, source))
-        yield Records(records.schema, rows.codes, rows.row_count)
+        yield Records(records.schema, rows.collected(), rows.row_count)

@@ -112,7 +112,7 @@ def _hierarchy(rows: list[list[str]], path: Path) -> tuple[dict[str, list[str]],
             members.setdefault((level, cell.strip()), set()).add(row[0].strip())
     taken: set[str] = set()
     names: dict[tuple[int, str], str] = {}
-    for level, name in members:
+    for level, name in sorted(members, key=lambda member: member[0]):  # values keep their names; groups give way
         below = (level - 1, name)
         if below in members and members[below] == members[(level, name)]:
             names[(level, name)] = names[below]  # the same group carried up one level is one node, not two

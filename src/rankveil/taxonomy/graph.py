@@ -57,21 +57,11 @@ class Taxonomy:
         self._edges = edges
 
     def _check(self, edges: Mapping[str, tuple[str, ...]], node_of_label: Mapping[str, str]) -> None:
-        if not node_of_label:
-            raise self._error("has no label", "Give at least one label.")
         if len(edges) > MOST_NODES:
             raise self._error(
                 f"has {len(edges)} nodes; at most {MOST_NODES} are supported",
                 "Group rare labels, or leave the column out: a label among so many is lost in its noise.",
             )
-        unknown = [label for label, node in node_of_label.items() if node not in edges]
-        if unknown:
-            raise self._error(
-                f"has no node for the label {unknown[0]!r}" + (f" and {len(unknown) - 1} more" if unknown[1:] else ""),
-                "Add the node to the taxonomy file, or map the label to a node in the label file.",
-            )
-        if len(set(node_of_label.values())) < len(node_of_label):
-            raise self._error("gives one node to two labels", "Give every label a node of its own.")
         roots = [node for node, above in edges.items() if not above]
         if len(roots) > 1:
             raise self._error(
@@ -90,6 +80,16 @@ class Taxonomy:
             settled.update(ready)
             for node in ready:
                 del waiting[node]
+        if not node_of_label:
+            raise self._error("has no label", "Give at least one label.")
+        unknown = [label for label, node in node_of_label.items() if node not in edges]
+        if unknown:
+            raise self._error(
+                f"has no node for the label {unknown[0]!r}" + (f" and {len(unknown) - 1} more" if unknown[1:] else ""),
+                "Add the node to the taxonomy file, or map the label to a node in the label file.",
+            )
+        if len(set(node_of_label.values())) < len(node_of_label):
+            raise self._error("gives one node to two labels", "Give every label a node of its own.")
 
     def _error(self, problem: str, remedy: str) -> TaxonomyError:
         return TaxonomyError(f"Taxonomy {self.name}: {problem}.", remedy=remedy)

@@ -95,7 +95,7 @@ class _Seen:
         return "category" if len(self.texts) <= _MOST_CATEGORIES else "drop"
 
 
-def draft(table: Table, *, method: str = "laplace", epsilon: str = "1") -> str:
+def draft(table: Table, *, method: str = "synthetic", epsilon: str = "1") -> str:
     """The text of a plan for this table, with every guess marked."""
     seen = {name: _Seen() for name in table.schema.names}
     rows = 0

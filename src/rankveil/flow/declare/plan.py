@@ -57,6 +57,7 @@ Epsilon = Annotated[Decimal, Field(ge=Decimal("1e-9"), le=Decimal("1e9"), allow_
 PositiveInteger = Annotated[int, Field(ge=1, le=_LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
 BoundedInteger = Annotated[int, Field(ge=-_LARGEST_INTEGER, le=_LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
 Role = Literal["protected", "public"]
+SynopsisChoice = Literal["auto", "tree", "ranked", "mean", "histogram"]
 _T = TypeVar("_T")
 
 
@@ -75,6 +76,9 @@ class _ColumnEntry(_Entry):
 
 class _Ranged(_ColumnEntry):
     clamp: bool = Field(False, description="Move values outside the range to its nearest end instead of refusing.")
+    synopsis: SynopsisChoice = Field(
+        "auto", description="How the column's marginal is measured (method synthetic); 'auto' is a public rule."
+    )
 
 
 class IntegerColumn(_Ranged):
@@ -187,8 +191,14 @@ ColumnEntry = Annotated[
 class ReleaseEntry(_Entry):
     """How to release: the method, the privacy budget, the cluster size."""
 
-    method: str = "laplace"
+    method: str = "synthetic"
     epsilon: Epsilon
+    delta: Annotated[Decimal, Field(gt=0, lt=1, allow_inf_nan=False), AfterValidator(_of_sane_size)] | None = Field(
+        None, description="Allowed probability of more than ε; by default none (pure differential privacy)."
+    )
+    expected_rows: PositiveInteger | None = Field(
+        None, description="Roughly how many rows the table has, for dry runs only: the rules depend on it."
+    )
     k: PositiveInteger | None = Field(None, description="Cluster size, for methods that form clusters.")
 
 

@@ -25,7 +25,7 @@ from rankveil.flow.declare.domain import (
     Nominal,
     domain_of,
 )
-from rankveil.flow.declare.plan import DropColumn, Plan, Role
+from rankveil.flow.declare.plan import DropColumn, Plan, Role, SynopsisChoice
 
 FEWEST_ROWS = 2
 
@@ -42,6 +42,7 @@ class Column:
     clamp: bool
     null_tokens: tuple[str, ...]
     input_type: pa.DataType
+    synopsis: SynopsisChoice = "auto"
 
     @property
     def protected(self) -> bool:
@@ -152,6 +153,7 @@ def _schema(plan: Plan, types: Mapping[str, pa.DataType], null_tokens: tuple[str
                 clamp=getattr(entry, "clamp", False),
                 null_tokens=null_tokens,
                 input_type=input_type,
+                synopsis=getattr(entry, "synopsis", "auto"),
             )
         )
     if not any(column.protected for column in columns):

@@ -4,7 +4,8 @@ results.py   what comes out, and what was drawn for which column, for the certif
 records.py   every record perturbed by itself, with no grouping before (method `laplace`)
 """
 
+from rankveil.flow.budget import Mechanism
 from rankveil.flow.protect.records import perturb_records
-from rankveil.flow.protect.results import Mechanism, NoisyCentroids, PerturbedRecords
+from rankveil.flow.protect.results import NoisyCentroids, PerturbedRecords
 
 __all__ = ["Mechanism", "NoisyCentroids", "PerturbedRecords", "perturb_records"]

@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.errors import PlanError
+from rankveil.flow.budget import Mechanism
 from rankveil.flow.declare import Column, Records
 from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.flow.protect.results import Mechanism, PerturbedRecords
+from rankveil.flow.protect.results import PerturbedRecords
 from rankveil.noise import (
     RandomSource,
     discrete_laplace,

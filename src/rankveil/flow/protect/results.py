@@ -1,26 +1,13 @@
-"""What protection leaves behind: noisy values, and a line of the budget for every mechanism."""
+"""What protection leaves behind: noisy values, and for every mechanism its line of the budget."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
+from rankveil.flow.budget import Mechanism
 from rankveil.flow.declare import Schema
 from rankveil.flow.declare.domain import Codes
 from rankveil.flow.microaggregate import Clustering
-
-
-@dataclass(frozen=True)
-class Mechanism:
-    """One line of the budget: which mechanism protects which column, at what price."""
-
-    column: str
-    name: str
-    epsilon: Fraction | None  # None: this step is not differentially private
-    scale: Fraction | None = None  # of the noise, in units of the column's axis or of semantic distance
-    scale_in_units: float | None = None  # the same in the column's own units, where the axis is linear
-    sensitivity: str = ""  # what one record can change, in words
-    clusters: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,160 @@
+"""Which synopsis a column gets, and its release.
+
+Guarantee    The release of all marginals is differentially private at the share of the budget it is given.
+Argument     Each column's synopsis is private at that column's part (tree.py, heaps.py, few.py, ranked.py, and for
+             labels a histogram: L1 2, L2 sqrt 2); the parts add up. Which synopsis is used, how wide its cells are and
+             how the share is divided follows from n, the plan and the budget alone, or from the plan's own word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from rankveil.flow.budget import Budget, Mechanism, Price
+from rankveil.flow.declare import Column
+from rankveil.flow.declare.domain import Grid
+from rankveil.flow.microaggregate.counts import CountGrid, Counts
+from rankveil.flow.protect.marginals.few import noisy_mean
+from rankveil.flow.protect.marginals.heaps import find_heaps
+from rankveil.flow.protect.marginals.projection import project
+from rankveil.flow.protect.marginals.ranked import ranked_sums
+from rankveil.flow.protect.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
+from rankveil.flow.protect.marginals.tree import TreeShape, count_tree
+from rankveil.noise import RandomSource
+
+BASE_CELLS = 16
+_SMALL_DOMAIN = 128
+_SHARE_GROWS_UNTIL = 40  # columns with more values than this get no larger share
+
+
+@dataclass(frozen=True)
+class Synopsis:
+    """What a column gets, in public terms."""
+
+    kind: str  # histogram, tree, mean, ranked
+    tree: TreeShape | None = None
+    for_heaps: Fraction = Fraction(0)  # part of the column's share
+    clusters: int = 0  # ranked sums
+
+    def in_words(self) -> str:
+        if self.kind == "tree" and self.tree is not None:
+            return f"count tree, {self.tree.leaves} leaves" + (", finer at zero" if self.tree.zoom else "")
+        if self.kind == "ranked":
+            return f"ranked sums of {self.clusters} clusters"
+        return {"histogram": "histogram", "mean": "mean only"}[self.kind]
+
+
+def synopsis_rule(column: Column, rows: int, price: Price) -> Synopsis:
+    """The public rule: by the number of records per unit of noise, the size of the domain and its scale."""
+    size = CountGrid(column).size
+    if not isinstance(column.domain, Grid):
+        return Synopsis("histogram")
+    reach = rows / price.laplace_or_gaussian(l1=2, l2_squared=2).deviation
+    if column.synopsis == "ranked":
+        return Synopsis("ranked", clusters=max(2, min(round(reach / 8), 64)))
+    if column.synopsis == "histogram":
+        return Synopsis("tree", TreeShape(leaves=min(size, 1 << 16), branching=1 << 16))
+    if size <= _SMALL_DOMAIN:
+        return Synopsis("tree", TreeShape(leaves=_SMALL_DOMAIN, branching=12))
+    log, pure = column.domain.log, price.unit == "epsilon"
+    if column.synopsis == "mean" or (column.synopsis == "auto" and reach < (8 if log else 4)):
+        return Synopsis("mean")
+    zoom = (10 if reach < 200 else 100) if log else None
+    cautious = 2.5 if pure else 3.0
+    if reach < 16 and not log:
+        return Synopsis("tree", TreeShape(8, 8, keep=cautious), Fraction(2, 100))
+    if reach < 300:
+        return Synopsis("tree", TreeShape(64, 8, zoom, keep=cautious), Fraction(5, 100))
+    if reach < 1500 and pure:
+        return Synopsis("tree", TreeShape(64, 8, zoom), Fraction(5, 100))
+    if reach < 5000:
+        return Synopsis("tree", TreeShape(216, 6, zoom), Fraction(10, 100))
+    return Synopsis("tree", TreeShape(512, 8, zoom), Fraction(10, 100))
+
+
+def column_parts(columns: Sequence[Column], price_unit: str) -> dict[str, Fraction]:
+    """How the share for marginals is divided: by the number of values, the power that makes total error least."""
+    power = 1 / 2 if price_unit == "epsilon" else 2 / 3
+    weights = {
+        column.name: round(1000 * min(CountGrid(column).size, _SHARE_GROWS_UNTIL) ** power) for column in columns
+    }
+    whole = sum(weights.values())
+    return {name: Fraction(weight, whole) for name, weight in weights.items()}
+
+
+def planned_marginals(columns: Sequence[Column], rows: int, budget: Budget, share: Fraction) -> list[Mechanism]:
+    """What the rule would give each column of a table with so many rows."""
+    parts = column_parts(columns, budget.whole.unit)
+    return [_note(column, rows, budget.part(share * parts[column.name])) for column in columns]
+
+
+def _note(column: Column, rows: int, price: Price) -> Mechanism:
+    synopsis = synopsis_rule(column, rows, price)
+    per_level = synopsis.kind in ("tree", "histogram")
+    name = f"{price.laplace_or_gaussian(l1=2, l2_squared=2).name}, {synopsis.in_words()}"
+    return price.note(column.name, name, "L1 2, L2 √2 per level" if per_level else "width of the axis")
+
+
+def release_marginals(
+    counts: dict[str, Counts],
+    rows: int,
+    budget: Budget,
+    share: Fraction,
+    least_mass: float,
+    source: RandomSource,
+) -> tuple[dict[str, Marginal], list[Mechanism]]:
+    """All columns' marginals for a share of the budget. `least_mass`: of a base cell, a public number."""
+    columns = [column_counts.grid.column for column_counts in counts.values()]
+    parts = column_parts(columns, budget.whole.unit)
+    marginals: dict[str, Marginal] = {}
+    notes = []
+    for column in columns:
+        price = budget.spend(share * parts[column.name], f"marginal of {column.name}")
+        synopsis = synopsis_rule(column, rows, price)
+        marginals[column.name] = _released(counts[column.name], rows, synopsis, price, least_mass, source)
+        notes.append(_note(column, rows, price))
+    return marginals, notes
+
+
+def _released(
+    counts: Counts, rows: int, synopsis: Synopsis, price: Price, least_mass: float, source: RandomSource
+) -> Marginal:
+    null = counts.grid.column.allows_null
+    noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
+    variance = noise.deviation**2
+    if synopsis.kind == "histogram":
+        # PRIVACY: one replaced record moves one count: L1 2, L2 sqrt 2.
+        noisy = noise.added_to(counts.per_cell, source).astype(np.float64)
+        return NominalMarginal(
+            project(noisy, float(rows)),
+            most_cells=BASE_CELLS,
+            least_mass=least_mass,
+            label_variance=variance,
+            null=null,
+        )
+    if synopsis.kind == "mean":
+        segments, cell_variance = noisy_mean(counts, rows, price, source), (rows / BASE_CELLS) ** 2
+    elif synopsis.kind == "ranked":
+        segments = ranked_sums(counts, rows, synopsis.clusters, price, source)
+        cell_variance = (rows / BASE_CELLS) ** 2
+    elif synopsis.tree is None:
+        raise ValueError("a tree needs a shape")
+    else:
+        for_heaps = synopsis.for_heaps if counts.grid.size > synopsis.tree.leaves else Fraction(0)
+        segments = count_tree(counts, rows, price * (1 - for_heaps), synopsis.tree, source)
+        if for_heaps:
+            segments = find_heaps(counts, segments, price * for_heaps, source)
+        depth = 3 if synopsis.tree.leaves in (216, 512) else 2
+        cell_variance = 1.5 * depth * variance
+    return OrderedMarginal(
+        counts.grid.size,
+        segments,
+        most_cells=BASE_CELLS,
+        least_mass=least_mass,
+        cell_variance=cell_variance,
+        null=null,
+    )

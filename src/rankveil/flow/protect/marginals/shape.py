@@ -1,0 +1,208 @@
+"""A released marginal: a quantile function to draw values from, and base cells to link columns by. Post-processing.
+
+Both kinds of column answer the same questions: `cell_of` (code -> base cell), `mass` (of each base cell), `values`
+(n codes that follow the marginal, cell by cell). Missing is a base cell of its own, the last one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.flow.declare.domain import MISSING, Codes
+from rankveil.flow.protect.marginals.cells import Groups, group_nominal, group_ordered
+from rankveil.flow.protect.marginals.projection import Floats
+from rankveil.flow.protect.marginals.tree import Segments
+from rankveil.noise import Sampler
+
+
+def quotas(weights: Floats, totals: NDArray[np.int64], sampler: Sampler) -> NDArray[np.int64]:
+    """Whole numbers in proportion to each row of weights, adding up to the row's total (systematic rounding)."""
+    sums = weights.sum(axis=1, keepdims=True)
+    shares = np.where(sums > 0, weights / np.where(sums > 0, sums, 1.0), 1.0 / weights.shape[1])
+    steps = np.floor(np.cumsum(shares, axis=1) * totals[:, None] + sampler.uniform(len(totals))[:, None])
+    steps = np.minimum(steps, totals[:, None])
+    steps[:, -1] = totals
+    return np.diff(np.concatenate([np.zeros((len(totals), 1)), steps], axis=1), axis=1).astype(np.int64)
+
+
+class OrderedMarginal:
+    """A numeric column: piecewise linear density on segments."""
+
+    ordered = True
+
+    def __init__(
+        self, size: int, segments: Segments, *, most_cells: int, least_mass: float, cell_variance: float, null: bool
+    ) -> None:
+        self.size, self.null = size, null
+        kept = segments.mass > 1e-9
+        self._low, self._high, self._mass = _disjoint(segments.low[kept], segments.high[kept], segments.mass[kept])
+        self._width = (self._high - self._low).astype(np.float64)
+        self._tilt = _tilts(self._low, self._high, self._mass)
+        self._below = np.concatenate([[0.0], np.cumsum(self._mass)])
+        self.edges = self._base_edges(most_cells, least_mass)
+        bounds = self._cumulative(np.concatenate([[0], self.edges, [size]]))
+        self._bounds = bounds
+        present = np.maximum(np.diff(bounds), 0.0)
+        self.mass: Floats = np.append(present, segments.missing) if null else present
+        self.variance: Floats = np.full(len(self.mass), cell_variance)
+
+    @property
+    def cell_count(self) -> int:
+        return len(self.mass)
+
+    def _base_edges(self, most_cells: int, least_mass: float) -> NDArray[np.int64]:
+        total = self._below[-1]
+        places = np.arange(1, 4 * most_cells) / (4 * most_cells) * total
+        edges = np.unique(np.concatenate([self._low, self._high, self.quantile(places)]))
+        edges = np.concatenate([[0], edges[(edges > 0) & (edges < self.size)], [self.size]])
+        group = group_ordered(np.diff(self._cumulative(edges)), most_cells, least_mass)
+        inner: NDArray[np.int64] = edges[np.flatnonzero(np.diff(group)) + 1]
+        return inner
+
+    def _cumulative(self, codes: NDArray[np.int64]) -> Floats:
+        place = np.clip(np.searchsorted(self._low, codes, side="right") - 1, 0, len(self._low) - 1)
+        inside = np.clip((codes - self._low[place]) / self._width[place], 0, 1)
+        share = inside + self._tilt[place] * (inside * inside - inside)
+        return np.where(codes <= self._low[0], 0.0, self._below[place] + self._mass[place] * share)
+
+    def quantile(self, ranks: Floats) -> Codes:
+        """Codes at these cumulative masses."""
+        place = np.clip(np.searchsorted(self._below, ranks, side="right") - 1, 0, len(self._mass) - 1)
+        share = np.clip((ranks - self._below[place]) / self._mass[place], 0, 1)
+        tilt = self._tilt[place]
+        flat = np.abs(tilt) < 1e-9
+        root = np.sqrt(np.maximum((1 - tilt) ** 2 + 4 * tilt * share, 0))
+        inside = np.where(flat, share, (tilt - 1 + root) / np.where(flat, 1.0, 2 * tilt))
+        steps = np.minimum(np.floor(np.clip(inside, 0, 1) * self._width[place]), self._width[place] - 1)
+        codes: Codes = (self._low[place] + steps).astype(np.int64)
+        return codes
+
+    def cell_of(self, codes: Codes) -> NDArray[np.int64]:
+        cells = np.searchsorted(self.edges, codes, side="right").astype(np.int64)
+        return np.where(codes == MISSING, self.cell_count - 1, cells) if self.null else cells
+
+    def group(self, most: int, least: float) -> Groups:
+        """Base cells in fewer groups; missing stays by itself."""
+        if not self.null:
+            return group_ordered(self.mass, most, least)
+        groups = group_ordered(self.mass[:-1], max(most - 1, 1), least)
+        return np.append(groups, groups.max() + 1)
+
+    def values(self, count: int, sampler: Sampler) -> Codes:
+        """`count` codes in ascending order of their cell: systematic quantiles inside each cell."""
+        per_cell = quotas(self.mass[None, :], np.array([count]), sampler)[0]
+        present = per_cell[:-1] if self.null else per_cell
+        cell = np.repeat(np.arange(len(present)), present)
+        place = np.arange(len(cell)) - np.repeat(np.cumsum(present) - present, present)
+        inside = (place + sampler.uniform(len(cell))) / present[cell]
+        codes = self.quantile(self._bounds[cell] + inside * (self._bounds[cell + 1] - self._bounds[cell]))
+        lowest = np.concatenate([[0], self.edges])
+        highest = np.concatenate([self.edges, [self.size]]) - 1
+        codes = np.clip(codes, lowest[cell], highest[cell])
+        return np.append(codes, np.full(int(per_cell[-1]), MISSING)) if self.null else codes
+
+    def signs(self) -> Floats:
+        """-1 for base cells below the released median, +1 above; 0 for missing."""
+        present = self.mass[:-1] if self.null else self.mass
+        middle = np.cumsum(present) - present / 2
+        above = middle > present.sum() / 2
+        if not above.any():
+            above[-1] = True
+        signs = np.where(above, 1.0, -1.0)
+        return np.append(signs, 0.0) if self.null else signs
+
+    def cell_order(self) -> NDArray[np.int64]:
+        return np.arange(self.cell_count)
+
+
+class NominalMarginal:
+    """A column of labels: the heavy ones are base cells, the light ones share one."""
+
+    ordered = False
+
+    def __init__(
+        self, label_mass: Floats, *, most_cells: int, least_mass: float, label_variance: float, null: bool
+    ) -> None:
+        """`label_mass`: of each label, and of missing last where `null`."""
+        self.null = null
+        self._label_mass = label_mass
+        present = label_mass[:-1] if null else label_mass
+        cell = group_nominal(present, most_cells, least_mass)
+        self._cell = np.append(cell, cell.max() + 1) if null else cell
+        self.mass: Floats = np.bincount(self._cell, label_mass).astype(np.float64)
+        self.variance: Floats = (np.bincount(self._cell) * label_variance).astype(np.float64)
+
+    @property
+    def cell_count(self) -> int:
+        return len(self.mass)
+
+    def cell_of(self, codes: Codes) -> NDArray[np.int64]:
+        # MISSING is -1, which is the last entry.
+        return self._cell[codes]
+
+    def group(self, most: int, least: float) -> Groups:
+        if not self.null:
+            return group_nominal(self.mass, most, least)
+        groups = group_nominal(self.mass[:-1], max(most - 1, 1), least)
+        return np.append(groups, groups.max() + 1)
+
+    def values(self, count: int, sampler: Sampler) -> Codes:
+        per_cell = quotas(self.mass[None, :], np.array([count]), sampler)[0]
+        codes = []
+        for cell, wanted in enumerate(per_cell):
+            labels = np.flatnonzero(self._cell == cell)
+            codes.append(np.repeat(labels, quotas(self._label_mass[labels][None, :], np.array([wanted]), sampler)[0]))
+        drawn = np.concatenate(codes)
+        if self.null:
+            drawn[drawn == len(self._label_mass) - 1] = MISSING
+        return drawn
+
+    def signs(self) -> Floats:
+        """A split of the base cells into two halves, as even as can be; 0 for missing."""
+        signs = np.full(self.cell_count, -1.0)
+        low = high = 0.0
+        last = self.cell_count - 1
+        for cell in np.argsort(-self.mass, kind="stable"):
+            if self.null and cell == last:
+                signs[cell] = 0.0
+            elif high < low:
+                signs[cell] = 1.0
+                high += self.mass[cell]
+            else:
+                low += self.mass[cell]
+        return signs
+
+    def cell_order(self) -> NDArray[np.int64]:
+        return np.argsort(self.signs(), kind="stable")
+
+
+Marginal = OrderedMarginal | NominalMarginal
+
+
+def _disjoint(
+    low: NDArray[np.int64], high: NDArray[np.int64], mass: Floats
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Segments without overlaps; of two that overlap the later one starts later, or hands its mass on."""
+    kept: list[list[float]] = []
+    for start, end, amount in zip(low.tolist(), high.tolist(), mass.tolist(), strict=True):
+        start = max(start, int(kept[-1][1])) if kept else start
+        if start < end:
+            kept.append([start, end, amount])
+        else:
+            kept[-1][2] += amount
+    columns = np.array(kept).T if kept else np.zeros((3, 0))
+    return columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2]
+
+
+def _tilts(low: NDArray[np.int64], high: NDArray[np.int64], mass: Floats) -> Floats:
+    """A slope for the density inside each segment that keeps its mass: the lesser of the slopes to its neighbours."""
+    width = (high - low).astype(np.float64)
+    density = mass / width
+    tilts = np.zeros(len(mass))
+    if len(mass) > 2:
+        slope = np.diff(density) / np.diff((low + high) / 2)
+        left, right = slope[:-1], slope[1:]
+        lesser = np.where(left * right > 0, np.sign(left) * np.minimum(np.abs(left), np.abs(right)), 0.0)
+        tilts[1:-1] = lesser * width[1:-1] / density[1:-1] / 2
+    return np.where(width > 1, np.clip(tilts, -1, 1), 0.0)

@@ -1,0 +1,208 @@
+"""Noisy counts over nested public cells, made consistent: the synopsis of a wide numeric column.
+
+Guarantee    Differentially private at the price it is given, for replacing one record.
+Argument     Each level of the tree is a histogram over public cells (plus the cell of missing values on the first
+             level): a replacement takes one record from one cell and adds it to another, so L1 is 2 and L2 is
+             sqrt 2 (privacy.md, Q4 and Q6). The price is divided evenly over the levels and composes by addition.
+             Reading is lazy: the children of a cell are drawn only if the cell's noisy count is well above the noise.
+             That is the full noisy tree, of which a part is thrown away unread, so it costs no more. Everything after
+             the draws is post-processing.
+Not covered  Which rows hold which values; see relink.
+Arithmetic   Integer counts and exact integer noise; floating point after.
+Reference    Hay, Rastogi, Miklau, Suciu 2010 for consistency; the pruning of noise is our own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.flow.budget import Price
+from rankveil.flow.microaggregate.counts import Counts
+from rankveil.flow.protect.marginals.projection import Floats, project_rows
+from rankveil.noise import RandomSource
+
+_LOOK_INTO = 4.0  # children are read if a noisy count exceeds this many deviations ...
+_LOOK_INTO_SMALL = 2.0  # ... or this many, where every code is a leaf
+_KEEP_NEXT_TO_KEPT = 0.5  # deviations: a lighter cell is taken for empty, even beside cells that are not
+_SHRINK = 0.7  # how strongly the shape inside a cell is drawn towards uniform (James-Stein)
+
+
+@dataclass(frozen=True)
+class TreeShape:
+    """Public: how many leaves, how many children a node has, and whether leaves are finer around zero."""
+
+    leaves: int
+    branching: int
+    zoom: int | None = None  # leaves are equally wide below 1/zoom of the domain and widen beyond; None: equal widths
+    keep: float = 2.0  # deviations above which a cell is taken for real by itself
+
+
+@dataclass(frozen=True)
+class Segments:
+    """A released marginal as masses on consecutive ranges of codes [low, high)."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    mass: Floats
+    missing: float = 0.0
+
+
+@dataclass
+class _Level:
+    edges: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    read: NDArray[np.bool_]
+    noisy: Floats
+    estimate: Floats | None = None
+    variance: Floats | None = None
+    is_leaf: NDArray[np.bool_] | None = None
+
+
+def nested_edges(size: int, zero: int, shape: TreeShape) -> list[NDArray[np.int64]]:
+    """Public edges of all levels, coarse to fine; each level's edges contain those of the level above."""
+    leaves = min(size, shape.leaves)
+    level_sizes = [leaves]
+    while level_sizes[0] > shape.branching * 1.5:
+        level_sizes.insert(0, math.ceil(level_sizes[0] / shape.branching))
+    depth = len(level_sizes)
+    places = [np.append(np.arange(0, leaves, shape.branching ** (depth - 1 - level)), leaves) for level in range(depth)]
+    if leaves == size:
+        return places
+    if shape.zoom is None:
+        return [place * size // leaves for place in places]
+    unit = size / shape.zoom
+    zero = min(max(zero, 0), size)
+    first, last = math.asinh(-zero / unit), math.asinh((size - zero) / unit)
+    edges = []
+    for place in places:
+        values = np.rint(zero + unit * np.sinh(first + (last - first) * place / leaves)).astype(np.int64)
+        values[0], values[-1] = 0, size
+        edges.append(np.unique(values))
+    return edges
+
+
+def count_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource) -> Segments:
+    """Draw the tree and make it consistent."""
+    grid = counts.grid
+    all_edges = [counts.snapped(edges) for edges in nested_edges(grid.size, grid.zero, shape)]
+    wide = grid.size > shape.leaves
+    noise = (price / len(all_edges)).laplace_or_gaussian(l1=2, l2_squared=2)
+    deviation = noise.deviation
+    limit = (_LOOK_INTO if wide else _LOOK_INTO_SMALL) * deviation
+
+    levels: list[_Level] = []
+    missing = 0.0
+    above, open_above = np.array([0, grid.size]), np.ones(1, np.bool_)
+    for edges in all_edges:
+        parent = np.searchsorted(above, edges[:-1], side="right") - 1
+        read = open_above[parent]
+        exact = counts.between(edges)[read]
+        if not levels and grid.column.allows_null:
+            exact = np.append(exact, counts.missing)
+        # PRIVACY: one draw per cell of the level; L1 2, L2 sqrt 2 for the level as a whole.
+        drawn = noise.added_to(exact, source).astype(np.float64)
+        if not levels and grid.column.allows_null:
+            missing, drawn = min(max(float(drawn[-1]), 0.0), float(rows)), drawn[:-1]
+        noisy = np.zeros(len(parent))
+        noisy[read] = drawn
+        levels.append(_Level(edges, parent, read, noisy))
+        above, open_above = edges, read & (noisy > limit)
+        if not open_above.any():
+            break
+    _average_upwards(levels, deviation**2)
+    return _share_downwards(levels, rows - missing, missing, shape.keep, prune=wide)
+
+
+def _average_upwards(levels: list[_Level], variance: float) -> None:
+    """Each node's own count and the sum of its children, weighted by their variances (Hay et al.)."""
+    below: _Level | None = None
+    for level in reversed(levels):
+        count = len(level.noisy)
+        level.estimate, level.variance = level.noisy.copy(), np.full(count, variance)
+        level.is_leaf = level.read.copy()
+        if below is not None and below.estimate is not None and below.variance is not None:
+            child_sum = np.bincount(below.parent, below.estimate * below.read, minlength=count)
+            child_variance = np.bincount(below.parent, below.variance * below.read, minlength=count)
+            has_children = child_variance > 0
+            child_variance = np.where(has_children, child_variance, 1.0)
+            weight = variance / (variance + child_variance)
+            level.estimate = np.where(has_children, weight * child_sum + (1 - weight) * level.noisy, level.noisy)
+            level.variance = np.where(has_children, weight * child_variance, variance)
+            level.is_leaf &= ~has_children
+        below = level
+
+
+def _share_downwards(levels: list[_Level], total: float, missing: float, keep: float, *, prune: bool) -> Segments:
+    """Children add up to their parent: drawn towards uniform, cells of mere noise emptied, the rest non-negative."""
+    parents_mass = np.array([float(total)])
+    low, high, mass = [], [], []
+    for depth, level in enumerate(levels):
+        if level.estimate is None or level.variance is None or level.is_leaf is None:
+            raise ValueError("the tree has not been averaged")
+        nodes = np.flatnonzero(level.read)
+        families, family = np.unique(level.parent[nodes], return_inverse=True)
+        sizes = np.bincount(family)
+        place = np.arange(len(nodes)) - (np.cumsum(sizes) - sizes)[family]
+
+        def padded(values: NDArray[np.generic], shape: tuple[int, int], family=family, place=place) -> Floats:  # type: ignore[no-untyped-def]
+            matrix = np.zeros(shape)
+            matrix[family, place] = values
+            return matrix
+
+        shape = (len(families), int(sizes.max()))
+        there = padded(np.ones(len(nodes)), shape) > 0
+        estimate = padded(level.estimate[nodes], shape)
+        deviation = padded(np.sqrt(level.variance[nodes]), shape)
+        width = padded(np.diff(level.edges)[nodes], shape)
+        totals = parents_mass[families]
+        estimate = np.where(there, estimate + ((totals - estimate.sum(axis=1)) / sizes)[:, None], 0.0)
+        uniform = totals[:, None] * width / width.sum(axis=1, keepdims=True)
+        if depth > 0:
+            away = np.where(there, estimate - uniform, 0.0)
+            noise_energy = _SHRINK * np.maximum(sizes - 1, 0.5) * (deviation**2).max(axis=1)
+            factor = np.maximum(0.0, 1 - noise_energy / np.maximum((away**2).sum(axis=1), 1e-9))
+            estimate = np.where(there, uniform + factor[:, None] * away, 0.0)
+        kept = there
+        if prune or depth == 0:
+            strong, weak = (keep, _KEEP_NEXT_TO_KEPT) if prune else (1.0, 0.0)
+            significance = estimate[family, place] / deviation[family, place]
+            if depth == 0:  # somewhere there are records
+                strong = min(strong, float(significance.max()) - 1e-9)
+            kept = np.zeros_like(there)
+            kept[family, place] = _connected(
+                significance, level.edges[:-1][nodes], level.edges[1:][nodes], strong, weak
+            )
+            hopeless = ~kept.any(axis=1)
+            kept[hopeless] = there[hopeless]
+            estimate = np.where(kept, estimate, 0.0)
+            estimate[hopeless] = uniform[hopeless]
+        node_mass = np.zeros(len(level.noisy))
+        node_mass[nodes] = project_rows(estimate, totals, kept)[family, place]
+        low.append(level.edges[:-1][level.is_leaf])
+        high.append(level.edges[1:][level.is_leaf])
+        mass.append(node_mass[level.is_leaf])
+        parents_mass = node_mass
+    order = np.argsort(np.concatenate(low), kind="stable")
+    return Segments(
+        np.concatenate(low)[order], np.concatenate(high)[order], np.concatenate(mass)[order], missing=missing
+    )
+
+
+def _connected(
+    significance: Floats, low: NDArray[np.int64], high: NDArray[np.int64], strong: float, weak: float
+) -> NDArray[np.bool_]:
+    """Cells of strong significance, and weaker ones next to them, and next to those."""
+    kept, eligible = significance > strong, significance > weak
+    linked = high[:-1] == low[1:]
+    while True:
+        beside = np.zeros_like(kept)
+        beside[1:] |= kept[:-1] & linked
+        beside[:-1] |= kept[1:] & linked
+        grown = kept | (eligible & beside)
+        if (grown == kept).all():
+            return kept
+        kept = grown

@@ -1,0 +1,201 @@
+"""Rows of cells that fit all released tables, and values drawn for them. Post-processing: reads released numbers only.
+
+A set of weighted rows stands for the joint distribution. It is sampled along a spanning tree of the tables, with
+quotas instead of coin flips; what the tree does not say is filled in by the latent normal vectors of the copula; and
+then the weights are raked until all tables fit. Any number of released rows is drawn from the set in batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.flow.declare.domain import Codes
+from rankveil.flow.protect.marginals.projection import Floats
+from rankveil.flow.protect.marginals.shape import Marginal, quotas
+from rankveil.flow.relink.select import spanning_order
+from rankveil.flow.relink.signs import latent_rows
+from rankveil.flow.relink.tables import NoisyTable, denoise, fit_margins
+from rankveil.noise import Sampler
+
+_FEWEST_SET_ROWS, _MOST_SET_ROWS = 20_000, 100_000
+_SWEEPS = 10
+_BATCH = 1 << 17
+
+
+@dataclass(frozen=True)
+class RowModel:
+    """Weighted rows of base cells with latent values, and the marginals that turn cells into values."""
+
+    marginals: Mapping[str, Marginal]
+    cells: NDArray[np.int64]  # rows x columns
+    latent: Floats
+    weights: Floats
+
+    def draw(self, count: int, sampler: Sampler) -> Iterator[dict[str, Codes]]:
+        """`count` rows, in batches."""
+        order = sampler.permutation(len(self.weights))
+        remaining = count
+        while remaining:
+            size = min(remaining, _BATCH)
+            times = quotas(self.weights[order][None, :], np.array([size]), sampler)[0]
+            chosen = np.repeat(order, times)
+            yield self._valued(chosen, sampler)
+            remaining -= size
+
+    def _valued(self, chosen: NDArray[np.int64], sampler: Sampler) -> dict[str, Codes]:
+        """Each column's values, drawn from its marginal, handed out by cell and inside a cell by the latent value."""
+        count = len(chosen)
+        shuffled = sampler.permutation(count)
+        codes = {}
+        for place, (name, marginal) in enumerate(self.marginals.items()):
+            # Rows drawn several times share a latent value; the jitter lets them part.
+            keys = self.latent[chosen, place] + sampler.normal(count, 1)[:, 0]
+            by_latent = np.argsort(keys, kind="stable")
+            cells = self.cells[chosen[by_latent], place]
+            order = by_latent[np.argsort(cells, kind="stable")]
+            column = np.empty(count, np.int64)
+            column[order] = marginal.values(count, sampler)
+            codes[name] = column[shuffled]
+        return codes
+
+
+def model_from_copula(marginals: Mapping[str, Marginal], correlations: Floats, rows: int, sampler: Sampler) -> RowModel:
+    """Few records: cells by the rank of the latent values alone."""
+    latent = latent_rows(correlations, _set_size(rows), sampler)
+    cells = np.empty(latent.shape, np.int64)
+    everyone = np.zeros(len(latent), np.int64)
+    for place, marginal in enumerate(marginals.values()):
+        order = marginal.cell_order()
+        cells[:, place] = order[_assigned(everyone, 1, marginal.mass[order][None, :], latent[:, place], sampler)]
+    return RowModel(marginals, cells, latent, np.ones(len(latent)))
+
+
+def model_from_tables(
+    marginals: Mapping[str, Marginal], tables: list[NoisyTable], correlations: Floats, rows: int, sampler: Sampler
+) -> RowModel:
+    """Many records: rows that fit every table."""
+    names = list(marginals)
+    column = {name: place for place, name in enumerate(names)}
+    for table in tables:
+        row_mass, column_mass = table.margins(marginals)
+        table.estimate = denoise(table, np.outer(row_mass, column_mass) / rows, row_mass, column_mass)
+    latent = latent_rows(correlations, _set_size(rows), sampler)
+    cells, in_tree = _sampled_along_tree(marginals, tables, latent, sampler)
+    weights = np.full(len(latent), rows / len(latent))
+    for place, table in enumerate(tables):
+        if place in in_tree:
+            continue
+        # Off the tree, the tree and the copula together are a better prior than independence.
+        row_mass, column_mass = table.margins(marginals)
+        first = table.row_group[cells[:, column[table.pair[0]]]]
+        second = table.column_group[cells[:, column[table.pair[1]]]]
+        shape = table.noisy.shape
+        modelled = np.bincount(first * shape[1] + second, weights, minlength=table.noisy.size).reshape(shape)
+        floor = 0.02 * np.outer(row_mass, column_mass) / rows
+        table.estimate = denoise(
+            table, fit_margins(np.maximum(modelled, floor), row_mass, column_mass, 10), row_mass, column_mass
+        )
+    return RowModel(marginals, cells, latent, _raked(cells, weights, tables, marginals, column, rows))
+
+
+def _set_size(rows: int) -> int:
+    return min(max(rows, _FEWEST_SET_ROWS), _MOST_SET_ROWS)
+
+
+def _assigned(
+    parent: NDArray[np.int64], parent_count: int, weights: Floats, latent: Floats, sampler: Sampler
+) -> NDArray[np.int64]:
+    """A child for every row: inside each parent in the proportions of its weights, in the order of the latent value."""
+    by_latent = np.argsort(latent, kind="stable")
+    order = by_latent[np.argsort(parent[by_latent], kind="stable")]
+    counts = quotas(weights, np.bincount(parent, minlength=parent_count), sampler)
+    children = np.empty(len(parent), np.int64)
+    children[order] = np.repeat(np.tile(np.arange(weights.shape[1]), parent_count), counts.ravel())
+    return children
+
+
+def _information(table: Floats) -> float:
+    share = table / table.sum()
+    independent = np.outer(share.sum(axis=1), share.sum(axis=0))
+    some = share > 0
+    return float((share[some] * np.log(share[some] / independent[some])).sum())
+
+
+def _sampled_along_tree(
+    marginals: Mapping[str, Marginal], tables: list[NoisyTable], latent: Floats, sampler: Sampler
+) -> tuple[NDArray[np.int64], set[int]]:
+    """Rows of base cells, column after column along the most informative spanning forest of the tables."""
+    names = list(marginals)
+    column = {name: place for place, name in enumerate(names)}
+    strength = np.array([_information(table.estimate) for table in tables])
+    chosen = spanning_order([table.pair for table in tables], strength)
+    neighbours: dict[str, list[tuple[str, NoisyTable]]] = {name: [] for name in names}
+    for place in chosen:
+        first, second = tables[place].pair
+        neighbours[first].append((second, tables[place]))
+        neighbours[second].append((first, tables[place]))
+    orders = {name: marginal.cell_order() for name, marginal in marginals.items()}
+    cells = np.empty(latent.shape, np.int64)
+    everyone = np.zeros(len(latent), np.int64)
+    done: set[str] = set()
+    for root in names:
+        if root in done:
+            continue
+        order = orders[root]
+        mass = marginals[root].mass[order][None, :]
+        cells[:, column[root]] = order[_assigned(everyone, 1, mass, latent[:, column[root]], sampler)]
+        done.add(root)
+        waiting = [root]
+        while waiting:
+            here = waiting.pop(0)
+            for there, table in neighbours[here]:
+                if there in done:
+                    continue
+                forward = table.pair[0] == here
+                estimate = table.estimate if forward else table.estimate.T
+                here_group = table.row_group if forward else table.column_group
+                there_group = table.column_group if forward else table.row_group
+                mass = marginals[there].mass
+                group_mass = np.maximum(np.bincount(there_group, mass), 1e-9)
+                weights = estimate[:, there_group] * (mass / group_mass[there_group])
+                order = orders[there]
+                children = _assigned(
+                    here_group[cells[:, column[here]]],
+                    len(estimate),
+                    weights[:, order],
+                    latent[:, column[there]],
+                    sampler,
+                )
+                cells[:, column[there]] = order[children]
+                done.add(there)
+                waiting.append(there)
+    return cells, set(chosen)
+
+
+def _raked(
+    cells: NDArray[np.int64],
+    weights: Floats,
+    tables: list[NoisyTable],
+    marginals: Mapping[str, Marginal],
+    column: dict[str, int],
+    rows: int,
+) -> Floats:
+    """Weights under which all tables and marginals fit: proportional fitting on the rows, damped at the end."""
+    targets = []
+    for table in tables:
+        first = table.row_group[cells[:, column[table.pair[0]]]]
+        second = table.column_group[cells[:, column[table.pair[1]]]]
+        targets.append(((first * table.estimate.shape[1] + second).astype(np.int32), table.estimate.ravel()))
+    targets += [(cells[:, column[name]].astype(np.int32), marginal.mass) for name, marginal in marginals.items()]
+    for sweep in range(_SWEEPS):
+        damping = 1.0 if sweep < _SWEEPS // 2 else 0.5
+        for index, target in targets:
+            current = np.bincount(index, weights, minlength=len(target))
+            factor = np.where(current > 0, target / np.where(current > 0, current, 1.0), 1.0)
+            weights = weights * (np.clip(factor, 0.2, 5.0) ** damping)[index]
+        weights = weights * (rows / weights.sum())
+    return weights

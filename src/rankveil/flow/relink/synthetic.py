@@ -1,0 +1,195 @@
+"""The method `synthetic`: fresh rows from released marginals and a released model of dependence.
+
+Guarantee    The rows are differentially private with the whole budget: pure ε, or (ε, δ).
+Argument     Marginals (choose.py), sign products (signs.py), the choice of pairs (select.py) and the tables (tables.py)
+             each cost the part of the budget noted for them; the parts add up to the whole, and `Budget` refuses to
+             hand out more. Cells come from released marginals. Rows are drawn from released numbers: post-processing.
+             No row of the release belongs to a row of the table.
+Public rule  With few records per unit of noise the copula alone links the columns, and with fewer still none does. The
+             rule reads n, the number of columns and the budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from rankveil.flow.budget import Budget, Mechanism, Noise
+from rankveil.flow.declare import Column, Plan, declare_alone
+from rankveil.flow.declare.dataset import Dataset
+from rankveil.flow.declare.domain import Nominal
+from rankveil.flow.microaggregate.counts import Counts, count_columns
+from rankveil.flow.protect.marginals.choose import BASE_CELLS, planned_marginals, release_marginals
+from rankveil.flow.protect.marginals.shape import Marginal
+from rankveil.flow.relink.model import RowModel, model_from_copula, model_from_tables
+from rankveil.flow.relink.pairs import count_pairs
+from rankveil.flow.relink.rows import Rows
+from rankveil.flow.relink.select import Selection, select_pairs
+from rankveil.flow.relink.signs import latent_correlations, sign_noise
+from rankveil.flow.relink.tables import refine_marginals, release_tables
+from rankveil.noise import RandomSource, Sampler
+
+_TABLES_NEED = {"numbers": 180.0, "labels": 60.0}  # records per deviation of a spanning tree's tables
+_ASSUMED_ROWS = 10_000
+_COPULA_NEEDS = 0.4  # a noisy sign product's deviation beyond which it says nothing
+
+
+@dataclass(frozen=True)
+class Division:
+    """How the budget is divided: a public function of n, the schema and the budget."""
+
+    linkage: str  # tables, copula, none
+    marginals: Fraction
+    signs: Fraction = Fraction(0)
+    selection: Fraction = Fraction(0)
+    tables: Fraction = Fraction(0)
+    table_count: int = 0
+
+
+def divide(budget: Budget, rows: int, columns: int, *, labels: bool) -> Division:
+    """The public rule."""
+    pure = budget.whole.unit == "epsilon"
+    for_marginals, for_selection = (
+        (Fraction(55, 100), Fraction(10, 100)) if pure else (Fraction(50, 100), Fraction(6, 100))
+    )
+    if columns == 1:
+        return Division("none", Fraction(1))
+    pair_count = columns * (columns - 1) // 2
+    for_signs = _sign_share(budget, rows, columns, 0.01, 0.02, 0.08)
+    for_tables = 1 - for_marginals - for_selection - for_signs
+    wanted = min(_table_count(budget, rows, columns, for_tables), pair_count)
+    if wanted == pair_count:  # every pair is measured: nothing to choose
+        for_tables, for_selection = for_tables + for_selection, Fraction(0)
+    tree = budget.part(for_tables).laplace_or_gaussian(l1=2 * (columns - 1), l2_squared=2 * (columns - 1))
+    if rows / tree.deviation >= _TABLES_NEED["labels" if labels else "numbers"]:
+        return Division("tables", for_marginals, for_signs, for_selection, for_tables, wanted)
+    alone = _sign_share(budget, rows, columns, 0.04, 0.15, 0.4)
+    if sign_noise(budget.part(alone), columns).deviation / rows < _COPULA_NEEDS:
+        return Division("copula", 1 - alone, alone)
+    return Division("none", Fraction(1))
+
+
+def _sign_share(budget: Budget, rows: int, columns: int, goal: float, least: float, most: float) -> Fraction:
+    """The share at which sign products have the deviation `goal`, within limits; in thousandths."""
+    ratio = sign_noise(budget.part(Fraction(1)), columns).deviation / rows / goal
+    wanted = ratio if budget.whole.unit == "epsilon" else ratio * ratio
+    return Fraction(math.ceil(1000 * min(max(wanted, least), most)), 1000)
+
+
+def _table_count(budget: Budget, rows: int, columns: int, share: Fraction) -> int:
+    reach = rows / budget.part(share).laplace_or_gaussian(l1=2, l2_squared=2).deviation
+    factor = 0.16 if budget.whole.unit == "epsilon" else 0.255
+    return max(columns - 1, round(float(columns * factor * reach**0.29)))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Exact one-way counts: raw data."""
+
+    dataset: Dataset
+    counts: dict[str, Counts]
+    rows: int
+
+
+@dataclass(frozen=True)
+class ReleasedMarginals:
+    """Every column by itself, protected; the dataset goes along, for linkage reads it once more."""
+
+    dataset: Dataset
+    rows: int
+    division: Division
+    marginals: dict[str, Marginal]
+    notes: tuple[Mechanism, ...]
+
+
+def counted(dataset: Dataset, cluster_size: int) -> Counted:
+    """Step 2: one pass over the table."""
+    counts, rows = count_columns(dataset, dataset.schema.protected)
+    return Counted(dataset, counts, rows)
+
+
+def protected_marginals(given: Counted, budget: Budget, source: RandomSource) -> ReleasedMarginals:
+    """Step 3: every column's marginal, for the share that the public rule sets aside."""
+    columns = given.dataset.schema.protected
+    division = divide(budget, given.rows, len(columns), labels=_has_labels(columns))
+    least_mass = given.rows / BASE_CELLS
+    if division.linkage == "tables":
+        least_mass = _table_noise(budget, division).deviation
+    marginals, notes = release_marginals(given.counts, given.rows, budget, division.marginals, least_mass, source)
+    return ReleasedMarginals(given.dataset, given.rows, division, marginals, tuple(notes))
+
+
+def fresh_rows(given: ReleasedMarginals, budget: Budget, source: RandomSource) -> Rows:
+    """Step 4: a second pass for dependence, paid with the rest of the budget, and rows from what was released."""
+    notes = list(given.notes)
+    model = _model(given, budget, source, notes)
+    return Rows(
+        given.dataset.schema,
+        given.rows,
+        tuple(notes),
+        row_aligned=False,
+        batches=model.draw(given.rows, Sampler(source)),
+        linkage=given.division.linkage,
+    )
+
+
+def _table_noise(budget: Budget, division: Division) -> Noise:
+    both = 2 * division.table_count
+    return budget.part(division.tables).laplace_or_gaussian(l1=both, l2_squared=both)
+
+
+def _model(given: ReleasedMarginals, budget: Budget, source: RandomSource, notes: list[Mechanism]) -> RowModel:
+    division, marginals, rows = given.division, given.marginals, given.rows
+    columns = len(marginals)
+    sampler = Sampler(source)
+    if division.linkage == "none":
+        return model_from_copula(marginals, np.eye(columns), rows, sampler)
+
+    pair_counts = count_pairs(given.dataset, marginals)
+    price = budget.spend(division.signs, "sign products")
+    correlations = latent_correlations(pair_counts, marginals, rows, price, source)
+    notes.append(price.note("all pairs", f"{sign_noise(price, columns).name}, sign products", "Theorem 7"))
+    if division.linkage == "copula":
+        return model_from_copula(marginals, correlations, rows, sampler)
+
+    count = division.table_count
+    selection = Selection(list(pair_counts), {})
+    if division.selection:
+        price = budget.spend(division.selection, "choice of pairs")
+        selection = select_pairs(pair_counts, marginals, rows, count, price, source)
+        name = "exponential mechanism" if price.unit == "epsilon" else "discrete Gaussian"
+        notes.append(price.note("all pairs", f"{name}, choice of {count} pairs", "a score changes by 2"))
+    price = budget.spend(division.tables, "two-way tables")
+    noise = _table_noise(budget, division)
+    tables = release_tables(pair_counts, marginals, selection, rows, noise, source)
+    notes.append(
+        price.note("chosen pairs", f"{noise.name}, {count} two-way tables", f"L1 {2 * count}, L2 √{2 * count}")
+    )
+    refine_marginals(marginals, tables, rows)
+    return model_from_tables(marginals, tables, correlations, rows, sampler)
+
+
+def planned_for_synthetic(plan: Plan) -> list[Mechanism]:
+    """How the budget will be divided, for the number of rows the plan expects (or 10,000 if it says nothing)."""
+    columns = declare_alone(plan).protected
+    rows = plan.release.expected_rows or _ASSUMED_ROWS
+    delta = plan.release.delta
+    budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
+    division = divide(budget, rows, len(columns), labels=_has_labels(columns))
+    notes = planned_marginals(columns, rows, budget, division.marginals)
+    for part, column, name in (
+        (division.signs, "all pairs", "sign products"),
+        (division.selection, "all pairs", f"choice of {division.table_count} pairs"),
+        (division.tables, "chosen pairs", f"{division.table_count} two-way tables"),
+    ):
+        if part:
+            notes.append(budget.part(part).note(column, name, ""))
+    return notes
+
+
+def _has_labels(columns: Sequence[Column]) -> bool:
+    return any(isinstance(column.domain, Nominal) and column.domain.label_count > 2 for column in columns)

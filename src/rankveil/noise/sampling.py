@@ -1,0 +1,35 @@
+"""Random numbers for post-processing: drawing rows from a released model.
+
+Guarantee    None is needed: what is drawn here depends on released numbers only. They come from the same generator all
+             the same, so that there is one place in rankveil that draws randomness.
+Arithmetic   float64 on a grid of 2**-53; normal draws by the Box-Muller transform.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.noise.source import RandomSource
+from rankveil.noise.uniform import permutation, uniform_floats
+
+
+class Sampler:
+    """Uniform, normal and permuted draws from a source."""
+
+    def __init__(self, source: RandomSource) -> None:
+        self._source = source
+
+    def uniform(self, count: int) -> NDArray[np.float64]:
+        return uniform_floats(self._source, count)
+
+    def normal(self, rows: int, columns: int) -> NDArray[np.float64]:
+        count = rows * columns
+        half = (count + 1) // 2
+        radius = np.sqrt(-2 * np.log(uniform_floats(self._source, half)))
+        angle = 2 * np.pi * uniform_floats(self._source, half)
+        both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
+        return both[:count].reshape(rows, columns)
+
+    def permutation(self, count: int) -> NDArray[np.int64]:
+        return permutation(self._source, count)
