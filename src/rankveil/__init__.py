@@ -10,6 +10,8 @@ rv.evaluate("people.csv", "2031-q1/release.csv", plan)
 from __future__ import annotations
 
 import importlib
+import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 from rankveil._version import __version__
@@ -56,3 +58,14 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'rankveil' has no attribute {name!r}")
+
+
+class _Package(types.ModuleType):
+    """Importing the submodule `rankveil.evaluate` would put it in the place of the function `rankveil.evaluate`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, types.ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -161,7 +161,7 @@ def _certificate(
         rows=rows.row_count,
         row_aligned=rows.row_aligned,
         linkage=rows.linkage or None,
-        columns=tuple(certificates.describe(column) for column in schema.columns),
+        columns=tuple(certificates.describe(column) for column in rows.schema.columns),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
         release=None
         if written is None

@@ -131,6 +131,13 @@ class Budget:
         self.spent.append((purpose, fraction))
         return self.part(fraction)
 
+    def carve(self, fraction: Fraction, purpose: str) -> Budget:
+        """A budget of its own from a fraction of this one."""
+        price = self.spend(fraction, purpose)
+        carved = Budget.__new__(Budget)
+        carved.epsilon, carved.delta, carved.whole, carved.spent = self.epsilon, self.delta, price, []
+        return carved
+
     @property
     def left(self) -> Fraction:
         return 1 - sum((fraction for _, fraction in self.spent), Fraction(0))
@@ -165,7 +172,7 @@ def implies(rho: Fraction, alpha: Fraction, epsilon: Fraction, delta: Fraction) 
 
 def _largest_rho(epsilon: float, delta: float) -> float:
     low, high = 0.0, epsilon + 1.0
-    for _ in range(200):
+    for _ in range(64):
         middle = (low + high) / 2
         order = _best_order(middle, epsilon)
         fits = _log_delta(order, middle, epsilon) <= math.log(delta)
@@ -181,7 +188,7 @@ def _best_order(rho: float, epsilon: float) -> float:
     """The order with the smallest bound: golden section on its logarithm, the bound being convex in the order."""
     ratio = (math.sqrt(5) - 1) / 2
     low, high = math.log(1e-6), math.log(1e7)
-    for _ in range(120):
+    for _ in range(48):
         first, second = high - ratio * (high - low), low + ratio * (high - low)
         if _log_delta(1 + math.exp(first), rho, epsilon) < _log_delta(1 + math.exp(second), rho, epsilon):
             high = second

@@ -41,6 +41,7 @@ DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
 
 # Wider grids would let a sum over a large table leave int64.
 _WIDEST_GRID = 1 << 40
+OUTER_STEPS = 1 << 38  # half the width of the range in which private bounds are looked for
 # Cells of a logarithmic axis: fine enough that rounding to it is lost in any noise, small enough to sum exactly.
 _LOG_AXIS_WIDTH = 1 << 20
 
@@ -243,25 +244,15 @@ def domain_of(
     plan: Plan,
 ) -> Domain:
     """The public domain that a plan's entry declares."""
-    if isinstance(entry, IntegerColumn):
-        width = _steps(name, Decimal(entry.upper), Decimal(entry.lower), Decimal(entry.step))
+    if isinstance(entry, IntegerColumn | NumberColumn):
+        lower, upper, step = _limits(entry)
+        width = _steps(name, upper, lower, step)
         return Grid(
             width,
-            Decimal(entry.lower),
-            Decimal(entry.step),
-            beyond=Decimal((entry.upper - entry.lower) % entry.step),
-            log=entry.scale == "log",
-            decimal_mark=plan.table.decimal,
-        )
-    if isinstance(entry, NumberColumn):
-        step = entry.step or _default_step(entry.lower, entry.upper)
-        width = _steps(name, entry.upper, entry.lower, step)
-        return Grid(
-            width,
-            entry.lower,
+            lower,
             step,
-            whole=False,
-            beyond=entry.upper - entry.lower - width * step,
+            whole=isinstance(entry, IntegerColumn),
+            beyond=upper - lower - width * step,
             log=entry.scale == "log",
             decimal_mark=plan.table.decimal,
         )
@@ -273,6 +264,15 @@ def domain_of(
     if isinstance(entry, BooleanColumn):
         return Nominal(flat_taxonomy(("false", "true"), name=name), boolean=True)
     return Nominal(_taxonomy_of(entry, name, plan))
+
+
+def _limits(entry: IntegerColumn | NumberColumn) -> tuple[Decimal, Decimal, Decimal]:
+    """Lower, upper and step. Private bounds start from a range that holds any sensible number of steps."""
+    if entry.lower is None or entry.upper is None:
+        step = Decimal(entry.step or 1)
+        return -OUTER_STEPS * step, OUTER_STEPS * step, step
+    lower, upper = Decimal(entry.lower), Decimal(entry.upper)
+    return lower, upper, _default_step(lower, upper) if entry.step is None else Decimal(entry.step)
 
 
 def _taxonomy_of(entry: CategoryColumn, name: str, plan: Plan) -> Taxonomy:

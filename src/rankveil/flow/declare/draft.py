@@ -35,6 +35,7 @@ class _Seen:
     """What a pass over one column has found."""
 
     missing: bool = False
+    nans: set[str] = field(default_factory=set)  # missing among numbers, labels among labels
     texts: set[str] = field(default_factory=set)  # up to one more than a list of categories may have
     could_be: set[str] = field(default_factory=lambda: {"boolean", "integer", "number", "comma", "date"})
     smallest: Decimal | None = None
@@ -43,10 +44,13 @@ class _Seen:
     any_value: bool = False
     nested: bool = False  # lists, bytes and the like
 
-    def add_texts(self, texts: pa.Array) -> None:
+    def add_texts(self, texts: pa.Array, null_tokens: tuple[str, ...]) -> None:
         for text in pc.unique(texts).to_pylist():
-            if text is None or text in DEFAULT_NULL_TOKENS or text.lower() == "nan":
+            if text is None or text in null_tokens:
                 self.missing = True
+                continue
+            if text.lower() == "nan":
+                self.nans.add(text)
                 continue
             self.any_value = True
             if len(self.texts) <= _MOST_CATEGORIES:
@@ -98,12 +102,13 @@ class _Seen:
 def draft(table: Table, *, method: str = "synthetic", epsilon: str = "1") -> str:
     """The text of a plan for this table, with every guess marked."""
     seen = {name: _Seen() for name in table.schema.names}
+    null_tokens = DEFAULT_NULL_TOKENS if table.format == "csv" else ()  # as a release will read it
     rows = 0
     for batch in table.batches():
         rows += batch.num_rows
         for name in table.schema.names:
             try:
-                seen[name].add_texts(_as_texts(batch.column(name)))
+                seen[name].add_texts(_as_texts(batch.column(name)), null_tokens)
             except pa.ArrowException:
                 seen[name].nested = True
     if rows == 0:
@@ -163,7 +168,7 @@ def _column_lines(name: str, found: _Seen) -> Iterator[str]:
     elif kind == "category":
         yield 'kind = "category"'
         yield "categories = ["
-        yield from (f"  {_text(label)}," for label in sorted(found.texts))
+        yield from (f"  {_text(label)}," for label in sorted(found.texts | found.nans))
         yield "]"
         guessed.append("categories")
     else:
@@ -177,7 +182,7 @@ def _column_lines(name: str, found: _Seen) -> Iterator[str]:
                 else f"# more than {_MOST_CATEGORIES} different texts: looks like a name or an identifier"
             )
     if kind != "drop":
-        if found.missing:
+        if found.missing or (found.nans and kind != "category"):
             yield "null = true"
             guessed.append("null")
         yield f"unconfirmed = [{', '.join(map(_text, guessed))}]"
@@ -226,7 +231,7 @@ def _rounded_to(number: Decimal, margin: Decimal, *, down: bool) -> Decimal:
 
 
 def _plain_decimal(number: Decimal) -> Decimal:
-    return number.quantize(Decimal(1)) if number == number.to_integral_value() else number.normalize()
+    return number.normalize()
 
 
 def _text(value: Any) -> str:

@@ -57,6 +57,7 @@ Epsilon = Annotated[Decimal, Field(ge=Decimal("1e-9"), le=Decimal("1e9"), allow_
 PositiveInteger = Annotated[int, Field(ge=1, le=_LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
 BoundedInteger = Annotated[int, Field(ge=-_LARGEST_INTEGER, le=_LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
 Role = Literal["protected", "public"]
+Bounds = Literal["public", "private"]
 SynopsisChoice = Literal["auto", "tree", "ranked", "mean", "histogram"]
 _T = TypeVar("_T")
 
@@ -75,6 +76,8 @@ class _ColumnEntry(_Entry):
 
 
 class _Ranged(_ColumnEntry):
+    """A column with a range. `bounds = "private"` finds the range with a part of the budget (method synthetic)."""
+
     clamp: bool = Field(False, description="Move values outside the range to its nearest end instead of refusing.")
     synopsis: SynopsisChoice = Field(
         "auto", description="How the column's marginal is measured (method synthetic); 'auto' is a public rule."
@@ -85,31 +88,35 @@ class IntegerColumn(_Ranged):
     """Whole numbers from `lower` to `upper`, in steps of `step`."""
 
     kind: Literal["integer"]
-    lower: BoundedInteger
-    upper: BoundedInteger
+    lower: BoundedInteger | None = None
+    upper: BoundedInteger | None = None
     step: PositiveInteger = 1
     scale: Literal["linear", "log"] = "linear"
+    bounds: Bounds = "public"
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        return _check_range(self, self.lower, self.upper)
+        return _check_range(self, self.lower, self.upper, self.bounds)
 
 
 class NumberColumn(_Ranged):
     """Numbers from `lower` to `upper`, rounded to the nearest multiple of `step` above `lower`."""
 
     kind: Literal["number"]
-    lower: FiniteDecimal
-    upper: FiniteDecimal
+    lower: FiniteDecimal | None = None
+    upper: FiniteDecimal | None = None
     step: PositiveDecimal | None = Field(
         None, description="By default the power of ten that cuts the range into one to ten million steps."
     )
     scale: Literal["linear", "log"] = "linear"
+    bounds: Bounds = "public"
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        _check_range(self, self.lower, self.upper)
-        if self.step is not None and self.step > self.upper - self.lower:
+        _check_range(self, self.lower, self.upper, self.bounds)
+        if self.bounds == "private" and self.step is None:
+            raise ValueError("a number with private bounds needs a step")
+        if None not in (self.lower, self.upper, self.step) and self.step > self.upper - self.lower:  # type: ignore[operator]
             raise ValueError("step is larger than the whole range")
         return self
 
@@ -127,7 +134,13 @@ class DateColumn(_Ranged):
         return _check_range(self, self.lower, self.upper)
 
 
-def _check_range(entry: _T, lower: Any, upper: Any) -> _T:
+def _check_range(entry: _T, lower: Any, upper: Any, bounds: str = "public") -> _T:
+    if bounds == "private":
+        if lower is not None or upper is not None:
+            raise ValueError('bounds = "private" finds lower and upper: leave them out')
+        return entry
+    if lower is None or upper is None:
+        raise ValueError(f"{'lower' if lower is None else 'upper'} is missing")
     if not lower < upper:
         raise ValueError("lower must be less than upper")
     return entry
@@ -220,7 +233,23 @@ class TableEntry(_Entry):
 class Plan(_Entry):
     release: ReleaseEntry
     table: TableEntry = TableEntry()
+    impossible: tuple[dict[str, tuple[str, ...]], ...] = Field(
+        (), description="Combinations of labels that cannot occur: column -> label or labels (method synthetic)."
+    )
     columns: Annotated[dict[str, ColumnEntry], Field(min_length=1)]
+
+    @field_validator("impossible", mode="before")
+    @classmethod
+    def _lists_of_labels(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return tuple(
+            {name: (item,) if isinstance(item, str) else item for name, item in entry.items()}
+            if isinstance(entry, dict)
+            else entry
+            for entry in value
+        )
+
     _folder: Path = PrivateAttr(default=Path())
     _file_sha256: str | None = PrivateAttr(default=None)
 

@@ -43,6 +43,7 @@ class Column:
     null_tokens: tuple[str, ...]
     input_type: pa.DataType
     synopsis: SynopsisChoice = "auto"
+    private_bounds: bool = False  # the domain is a wide public range until bounds have been released
 
     @property
     def protected(self) -> bool:
@@ -86,9 +87,14 @@ class Column:
         )
 
 
+# Codes per column; rows that match all of them cannot occur.
+Combination = Mapping[str, tuple[int, ...]]
+
+
 @dataclass(frozen=True)
 class Schema:
     columns: tuple[Column, ...]
+    impossible: tuple[Combination, ...] = ()
 
     @property
     def protected(self) -> tuple[Column, ...]:
@@ -150,10 +156,11 @@ def _schema(plan: Plan, types: Mapping[str, pa.DataType], null_tokens: tuple[str
                 domain=domain_of(entry, name, plan),
                 role=entry.role,
                 allows_null=entry.null,
-                clamp=getattr(entry, "clamp", False),
+                clamp=getattr(entry, "clamp", False) or getattr(entry, "bounds", "public") == "private",
                 null_tokens=null_tokens,
                 input_type=input_type,
                 synopsis=getattr(entry, "synopsis", "auto"),
+                private_bounds=getattr(entry, "bounds", "public") == "private",
             )
         )
     if not any(column.protected for column in columns):
@@ -161,7 +168,25 @@ def _schema(plan: Plan, types: Mapping[str, pa.DataType], null_tokens: tuple[str
             "The plan protects no column: all are dropped or public.",
             remedy="Declare at least one column to protect.",
         )
-    return Schema(tuple(columns))
+    return Schema(tuple(columns), tuple(_combination(entry, columns) for entry in plan.impossible))
+
+
+def _combination(entry: Mapping[str, tuple[str, ...]], columns: list[Column]) -> Combination:
+    """Labels of an `impossible` entry as codes."""
+    by_name = {column.name: column for column in columns}
+    combination = {}
+    for name, labels in entry.items():
+        domain = by_name[name].domain if name in by_name else None
+        known = None if domain is None else domain.labels if isinstance(domain, Grid) else domain.taxonomy.labels
+        if known is None or any(label not in known for label in labels):
+            raise PlanError(
+                f"An entry of `impossible` names {name!r} with a label that the plan does not declare for it.",
+                remedy="Use released columns with labels (category, ordinal, boolean), and labels they declare.",
+            )
+        combination[name] = tuple(known.index(label) for label in labels)
+    if not combination:
+        raise PlanError("An entry of `impossible` is empty.", remedy="Name at least one column and label.")
+    return combination
 
 
 def _null_tokens(plan: Plan, *, text: bool) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class CountGrid:
             return None
         zero, size = self.zero, self.size
         if not 0 <= zero < size:
-            return np.unique(np.linspace(0, size, _MOST_CELLS + 1).astype(np.int64))
+            return _each_once(np.linspace(0, size, _MOST_CELLS + 1).astype(np.int64))
         # sinh with a slope of one step per cell at zero; solved for the number of cells by bisection.
         low, high = 1e-6, 1.0
         for _ in range(80):
@@ -55,7 +55,7 @@ class CountGrid:
         first, last = -math.asinh(zero * high) / high, math.asinh((size - zero) * high) / high
         places = np.arange(math.floor(first), math.ceil(last) + 1)
         inner = np.rint(zero + np.sinh(places * high) / high).astype(np.int64)
-        return np.unique(np.concatenate([[0], np.clip(inner, 0, size), [size]]))
+        return _each_once(np.concatenate([[0], np.clip(inner, 0, size), [size]]))
 
     @property
     def zero(self) -> int:
@@ -104,9 +104,15 @@ class Counts:
     def snapped(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
         """The nearest edges of the grid, each once."""
         if self.grid.edges is None:
-            return np.unique(edges)
+            return _each_once(edges)
         places = np.searchsorted(self.grid.edges, edges)
-        return np.unique(self.grid.edges[np.minimum(places, len(self.grid.edges) - 1)])
+        return _each_once(self.grid.edges[np.minimum(places, len(self.grid.edges) - 1)])
+
+
+def _each_once(ascending: NDArray[np.int64]) -> NDArray[np.int64]:
+    """An ascending sequence without its repetitions."""
+    distinct: NDArray[np.int64] = ascending[np.concatenate([[True], np.diff(ascending) > 0])]
+    return distinct
 
 
 def count_columns(dataset: Dataset, columns: Sequence[Column]) -> tuple[dict[str, Counts], int]:

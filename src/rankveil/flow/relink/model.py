@@ -7,13 +7,15 @@ then the weights are raked until all tables fit. Any number of released rows is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.errors import PlanError
 from rankveil.flow.declare.domain import Codes
+from rankveil.flow.declare.schema import Combination
 from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal, quotas
 from rankveil.flow.relink.select import spanning_order
@@ -24,6 +26,7 @@ from rankveil.noise import Sampler
 _FEWEST_SET_ROWS, _MOST_SET_ROWS = 20_000, 100_000
 _SWEEPS = 10
 _BATCH = 1 << 17
+_MOST_FRUITLESS = 20
 
 
 @dataclass(frozen=True)
@@ -35,32 +38,54 @@ class RowModel:
     latent: Floats
     weights: Floats
 
-    def draw(self, count: int, sampler: Sampler) -> Iterator[dict[str, Codes]]:
-        """`count` rows, in batches."""
+    def draw(self, count: int, sampler: Sampler, impossible: Sequence[Combination] = ()) -> Iterator[dict[str, Codes]]:
+        """`count` rows, in batches, none of them impossible."""
         order = sampler.permutation(len(self.weights))
-        remaining = count
+        remaining, fruitless = count, 0
         while remaining:
             size = min(remaining, _BATCH)
             times = quotas(self.weights[order][None, :], np.array([size]), sampler)[0]
-            chosen = np.repeat(order, times)
-            yield self._valued(chosen, sampler)
-            remaining -= size
+            codes = self._valued(np.repeat(order, times), sampler)
+            possible = ~matches_any(impossible, codes)
+            kept = int(np.count_nonzero(possible))
+            fruitless = 0 if kept else fruitless + 1
+            if fruitless > _MOST_FRUITLESS:
+                raise PlanError(
+                    "The combinations that the plan calls impossible leave no row that the released model can give.",
+                    cost="The budget is spent, and no release was written.",
+                    remedy="Check the entries of `impossible`.",
+                )
+            if kept:
+                yield codes if kept == size else {name: column[possible] for name, column in codes.items()}
+            remaining -= kept
 
     def _valued(self, chosen: NDArray[np.int64], sampler: Sampler) -> dict[str, Codes]:
-        """Each column's values, drawn from its marginal, handed out by cell and inside a cell by the latent value."""
-        count = len(chosen)
-        shuffled = sampler.permutation(count)
-        codes = {}
-        for place, (name, marginal) in enumerate(self.marginals.items()):
-            # Rows drawn several times share a latent value; the jitter lets them part.
-            keys = self.latent[chosen, place] + sampler.normal(count, 1)[:, 0]
-            by_latent = np.argsort(keys, kind="stable")
-            cells = self.cells[chosen[by_latent], place]
-            order = by_latent[np.argsort(cells, kind="stable")]
-            column = np.empty(count, np.int64)
-            column[order] = marginal.values(count, sampler)
-            codes[name] = column[shuffled]
-        return codes
+        shuffled = sampler.permutation(len(chosen))
+        return {
+            name: column_values(marginal, self.cells[chosen, place], self.latent[chosen, place], sampler)[shuffled]
+            for place, (name, marginal) in enumerate(self.marginals.items())
+        }
+
+
+def column_values(marginal: Marginal, cells: NDArray[np.int64], latent: Floats, sampler: Sampler) -> Codes:
+    """A column's values, drawn from its marginal, handed out by cell and inside a cell by the latent value."""
+    # Rows drawn several times share a latent value; the jitter lets them part.
+    by_latent = np.argsort(latent + sampler.normal(len(latent), 1)[:, 0], kind="stable")
+    order = by_latent[np.argsort(cells[by_latent], kind="stable")]
+    codes = np.empty(len(cells), np.int64)
+    codes[order] = marginal.values(len(cells), sampler)
+    return codes
+
+
+def matches_any(combinations: Sequence[Combination], codes: Mapping[str, Codes]) -> NDArray[np.bool_]:
+    """Which rows match one of the combinations."""
+    matched = np.zeros(len(next(iter(codes.values()))), np.bool_)
+    for combination in combinations:
+        here = np.ones(len(matched), np.bool_)
+        for name, labels in combination.items():
+            here &= np.isin(codes[name], labels)
+        matched |= here
+    return matched
 
 
 def model_from_copula(marginals: Mapping[str, Marginal], correlations: Floats, rows: int, sampler: Sampler) -> RowModel:
@@ -74,32 +99,45 @@ def model_from_copula(marginals: Mapping[str, Marginal], correlations: Floats, r
     return RowModel(marginals, cells, latent, np.ones(len(latent)))
 
 
+def denoised(tables: list[NoisyTable], marginals: Mapping[str, Marginal], rows: int) -> list[NoisyTable]:
+    """The tables with estimates between what was measured and independence."""
+    for table in tables:
+        row_mass, column_mass = table.margins(marginals)
+        table.estimate = denoise(table, np.outer(row_mass, column_mass) / rows, row_mass, column_mass)
+    return tables
+
+
 def model_from_tables(
     marginals: Mapping[str, Marginal], tables: list[NoisyTable], correlations: Floats, rows: int, sampler: Sampler
 ) -> RowModel:
     """Many records: rows that fit every table."""
-    names = list(marginals)
-    column = {name: place for place, name in enumerate(names)}
-    for table in tables:
-        row_mass, column_mass = table.margins(marginals)
-        table.estimate = denoise(table, np.outer(row_mass, column_mass) / rows, row_mass, column_mass)
+    column = {name: place for place, name in enumerate(marginals)}
+    denoised(tables, marginals, rows)
     latent = latent_rows(correlations, _set_size(rows), sampler)
-    cells, in_tree = _sampled_along_tree(marginals, tables, latent, sampler)
+    cells, in_tree = sampled_along_tree(marginals, tables, latent, sampler)
     weights = np.full(len(latent), rows / len(latent))
     for place, table in enumerate(tables):
         if place in in_tree:
             continue
         # Off the tree, the tree and the copula together are a better prior than independence.
         row_mass, column_mass = table.margins(marginals)
-        first = table.row_group[cells[:, column[table.pair[0]]]]
-        second = table.column_group[cells[:, column[table.pair[1]]]]
-        shape = table.noisy.shape
-        modelled = np.bincount(first * shape[1] + second, weights, minlength=table.noisy.size).reshape(shape)
+        index = table_cells(table, cells, column)
+        modelled = np.bincount(index, weights, minlength=table.noisy.size).reshape(table.noisy.shape)
         floor = 0.02 * np.outer(row_mass, column_mass) / rows
         table.estimate = denoise(
             table, fit_margins(np.maximum(modelled, floor), row_mass, column_mass, 10), row_mass, column_mass
         )
-    return RowModel(marginals, cells, latent, _raked(cells, weights, tables, marginals, column, rows))
+    targets = [(table_cells(table, cells, column), table.estimate.ravel()) for table in tables]
+    targets += [(cells[:, column[name]].astype(np.int32), marginal.mass) for name, marginal in marginals.items()]
+    return RowModel(marginals, cells, latent, rake(weights, targets, float(rows)))
+
+
+def table_cells(table: NoisyTable, cells: NDArray[np.int64], column: Mapping[str, int]) -> NDArray[np.int32]:
+    """The cell of a table that each row lies in."""
+    first = table.row_group[cells[:, column[table.pair[0]]]]
+    second = table.column_group[cells[:, column[table.pair[1]]]]
+    index: NDArray[np.int32] = (first * table.noisy.shape[1] + second).astype(np.int32)
+    return index
 
 
 def _set_size(rows: int) -> int:
@@ -125,14 +163,22 @@ def _information(table: Floats) -> float:
     return float((share[some] * np.log(share[some] / independent[some])).sum())
 
 
-def _sampled_along_tree(
-    marginals: Mapping[str, Marginal], tables: list[NoisyTable], latent: Floats, sampler: Sampler
+def sampled_along_tree(
+    marginals: Mapping[str, Marginal],
+    tables: list[NoisyTable],
+    latent: Floats,
+    sampler: Sampler,
+    known: Mapping[str, NDArray[np.int64]] | None = None,
 ) -> tuple[NDArray[np.int64], set[int]]:
-    """Rows of base cells, column after column along the most informative spanning forest of the tables."""
+    """Rows of base cells, column after column along the most informative spanning forest of the tables.
+
+    `known`: cells of columns that are given (public ones), from which the forest grows.
+    """
+    known = known or {}
     names = list(marginals)
     column = {name: place for place, name in enumerate(names)}
     strength = np.array([_information(table.estimate) for table in tables])
-    chosen = spanning_order([table.pair for table in tables], strength)
+    chosen = spanning_order([table.pair for table in tables], strength, frozenset(known))
     neighbours: dict[str, list[tuple[str, NoisyTable]]] = {name: [] for name in names}
     for place in chosen:
         first, second = tables[place].pair
@@ -141,15 +187,17 @@ def _sampled_along_tree(
     orders = {name: marginal.cell_order() for name, marginal in marginals.items()}
     cells = np.empty(latent.shape, np.int64)
     everyone = np.zeros(len(latent), np.int64)
-    done: set[str] = set()
-    for root in names:
-        if root in done:
-            continue
-        order = orders[root]
-        mass = marginals[root].mass[order][None, :]
-        cells[:, column[root]] = order[_assigned(everyone, 1, mass, latent[:, column[root]], sampler)]
-        done.add(root)
-        waiting = [root]
+    done: set[str] = set(known)
+    for name, given in known.items():
+        cells[:, column[name]] = given
+    waiting = list(known)
+    for root in [*known, *names]:
+        if root not in done:
+            order = orders[root]
+            mass = marginals[root].mass[order][None, :]
+            cells[:, column[root]] = order[_assigned(everyone, 1, mass, latent[:, column[root]], sampler)]
+            done.add(root)
+            waiting = [root]
         while waiting:
             here = waiting.pop(0)
             for there, table in neighbours[here]:
@@ -176,26 +224,16 @@ def _sampled_along_tree(
     return cells, set(chosen)
 
 
-def _raked(
-    cells: NDArray[np.int64],
-    weights: Floats,
-    tables: list[NoisyTable],
-    marginals: Mapping[str, Marginal],
-    column: dict[str, int],
-    rows: int,
-) -> Floats:
-    """Weights under which all tables and marginals fit: proportional fitting on the rows, damped at the end."""
-    targets = []
-    for table in tables:
-        first = table.row_group[cells[:, column[table.pair[0]]]]
-        second = table.column_group[cells[:, column[table.pair[1]]]]
-        targets.append(((first * table.estimate.shape[1] + second).astype(np.int32), table.estimate.ravel()))
-    targets += [(cells[:, column[name]].astype(np.int32), marginal.mass) for name, marginal in marginals.items()]
+def rake(weights: Floats, targets: list[tuple[NDArray[np.int32], Floats]], total: float) -> Floats:
+    """Weights under which all targets fit: proportional fitting on the rows, damped at the end.
+
+    A target is the cell of each row and the mass that each cell should have.
+    """
     for sweep in range(_SWEEPS):
         damping = 1.0 if sweep < _SWEEPS // 2 else 0.5
         for index, target in targets:
             current = np.bincount(index, weights, minlength=len(target))
             factor = np.where(current > 0, target / np.where(current > 0, current, 1.0), 1.0)
             weights = weights * (np.clip(factor, 0.2, 5.0) ** damping)[index]
-        weights = weights * (rows / weights.sum())
+        weights = weights * (total / weights.sum())
     return weights

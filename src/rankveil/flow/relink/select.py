@@ -4,9 +4,9 @@ Guarantee    Differentially private at the price it is given.
 Argument     The score of a pair is the L1 distance of its exact table, over few released cells, from the table that
              independence would give, a constant rounded to integers. One replacement changes a table by 2 in L1, hence
              a score by at most 2.
-             pure ε   T draws of the exponential mechanism, each at ε' = 1/T of the price, with scale 2·2/ε';
-                      the first m - 1 among pairs that join unconnected columns. Candidates depend on earlier draws
-                      only: adaptive composition.
+             pure ε   T draws of permute-and-flip, each at a part ε' of the price and with scale 2·2/ε'; the first ones
+                      among pairs that join unconnected columns, for 65 % of the price, the others for the rest.
+                      Candidates depend on earlier draws only: adaptive composition.
              zCDP     Gaussian noise on all scores at once: L2 = 2·sqrt(number of pairs). What is chosen from noisy
                       scores is post-processing.
 Arithmetic   Integer scores, exact mechanisms.
@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +26,12 @@ from rankveil.flow.budget import Price
 from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal
 from rankveil.flow.relink.pairs import Pair, PairCounts, grouped
-from rankveil.noise import RandomSource, exponential_mechanism
+from rankveil.noise import RandomSource, permute_and_flip
 
 _SCORE_CELLS = 8
 _SCORE_CHANGE = 2
 _LARGEST_WEIGHT = 3.0
+_FOR_THE_TREE = Fraction(65, 100)
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,9 @@ class Selection:
     strength: dict[Pair, float]  # released strength of dependence as a share of n; empty where it is not known
 
 
-def spanning_order(pairs: list[Pair], strength: Floats) -> list[int]:
-    """Pairs of a maximum spanning forest, strongest first."""
-    leader: dict[str, str] = {}
+def spanning_order(pairs: list[Pair], strength: Floats, connected: frozenset[str] = frozenset()) -> list[int]:
+    """Pairs of a maximum spanning forest, strongest first; columns in `connected` count as joined already."""
+    leader: dict[str, str] = dict.fromkeys(connected, "")
 
     def find(name: str) -> str:
         while leader.setdefault(name, name) != name:
@@ -57,9 +59,15 @@ def spanning_order(pairs: list[Pair], strength: Floats) -> list[int]:
 
 
 def select_pairs(
-    counts: PairCounts, marginals: Mapping[str, Marginal], rows: int, wanted: int, price: Price, source: RandomSource
+    counts: PairCounts,
+    marginals: Mapping[str, Marginal],
+    rows: int,
+    wanted: int,
+    price: Price,
+    source: RandomSource,
+    connected: frozenset[str] = frozenset(),
 ) -> Selection:
-    """`wanted` pairs, a spanning tree of the columns among them."""
+    """`wanted` pairs, a spanning tree of the columns among them. `connected`: public columns, joined beforehand."""
     pairs = list(counts)
     scores, expected_by_chance, weights = _scores(counts, marginals, rows)
     if price.unit == "rho":
@@ -68,28 +76,36 @@ def select_pairs(
         noisy = price.laplace_or_gaussian(l1=_SCORE_CHANGE * len(pairs), l2_squared=squared).added_to(scores, source)
         excess = noisy - expected_by_chance
         value = excess * weights
-        order = [*spanning_order(pairs, value), *(int(place) for place in np.argsort(-value, kind="stable"))]
+        order = [*spanning_order(pairs, value, connected), *(int(place) for place in np.argsort(-value, kind="stable"))]
         chosen = list(dict.fromkeys(order))[:wanted]
         return Selection(
             [pairs[place] for place in chosen],
             {pairs[place]: max(0.0, float(excess[place]) / rows) for place in chosen},
         )
-    return Selection(_drawn(pairs, scores - expected_by_chance, wanted, price, source), {})
+    return Selection(_drawn(pairs, scores - expected_by_chance, wanted, price, source, connected), {})
 
 
 def _drawn(
-    pairs: list[Pair], utility: NDArray[np.int64], wanted: int, price: Price, source: RandomSource
+    pairs: list[Pair],
+    utility: NDArray[np.int64],
+    wanted: int,
+    price: Price,
+    source: RandomSource,
+    connected: frozenset[str],
 ) -> list[Pair]:
-    scale = 2 * _SCORE_CHANGE / (price / wanted).selection_epsilon()
     columns = {name for pair in pairs for name in pair}
-    leader = {name: name for name in columns}
+    leader = {name: "" if name in connected else name for name in columns}
+    joins = len(set(leader.values())) - 1
+    for_joins = price * _FOR_THE_TREE if wanted > joins else price
     open_places = list(range(len(pairs)))
     chosen: list[Pair] = []
     for draw in range(wanted):
         joining = [place for place in open_places if leader[pairs[place][0]] != leader[pairs[place][1]]]
-        candidates = joining if draw < len(columns) - 1 and joining else open_places
-        # PRIVACY: one exponential mechanism at 1/T of the price.
-        place = candidates[int(exponential_mechanism(utility[candidates][None, :], scale, source)[0])]
+        candidates = joining if draw < joins else open_places
+        part = for_joins / joins if draw < joins else price * (1 - _FOR_THE_TREE) / (wanted - joins)
+        # PRIVACY: permute-and-flip at this part of the price; a score changes by at most 2.
+        scale = 2 * _SCORE_CHANGE / part.selection_epsilon()
+        place = candidates[int(permute_and_flip(utility[candidates][None, :], scale, source)[0])]
         open_places.remove(place)
         chosen.append(pairs[place])
         old, new = (leader[name] for name in pairs[place])

@@ -23,18 +23,27 @@ from rankveil.flow.declare import Column, Plan, declare_alone
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.declare.domain import Nominal
 from rankveil.flow.microaggregate.counts import Counts, count_columns
-from rankveil.flow.protect.marginals.choose import BASE_CELLS, planned_marginals, release_marginals
+from rankveil.flow.protect.bounds import release_bounds
+from rankveil.flow.protect.marginals.choose import (
+    BASE_CELLS,
+    exact_marginal,
+    planned_marginals,
+    release_marginals,
+)
+from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal
-from rankveil.flow.relink.model import RowModel, model_from_copula, model_from_tables
+from rankveil.flow.relink.conditional import ConditionalModel
+from rankveil.flow.relink.model import denoised, model_from_copula, model_from_tables
 from rankveil.flow.relink.pairs import count_pairs
 from rankveil.flow.relink.rows import Rows
 from rankveil.flow.relink.select import Selection, select_pairs
 from rankveil.flow.relink.signs import latent_correlations, sign_noise
-from rankveil.flow.relink.tables import refine_marginals, release_tables
+from rankveil.flow.relink.tables import NoisyTable, refine_marginals, release_tables
 from rankveil.noise import RandomSource, Sampler
 
 _TABLES_NEED = {"numbers": 180.0, "labels": 60.0}  # records per deviation of a spanning tree's tables
 _ASSUMED_ROWS = 10_000
+_FOR_BOUNDS = Fraction(1, 20)
 _COPULA_NEEDS = 0.4  # a noisy sign product's deviation beyond which it says nothing
 
 
@@ -67,7 +76,7 @@ def divide(budget: Budget, rows: int, columns: int, *, labels: bool) -> Division
     tree = budget.part(for_tables).laplace_or_gaussian(l1=2 * (columns - 1), l2_squared=2 * (columns - 1))
     if rows / tree.deviation >= _TABLES_NEED["labels" if labels else "numbers"]:
         return Division("tables", for_marginals, for_signs, for_selection, for_tables, wanted)
-    alone = _sign_share(budget, rows, columns, 0.04, 0.15, 0.4)
+    alone = _sign_share(budget, rows, columns, 0.05, 0.15, 0.4)
     if sign_noise(budget.part(alone), columns).deviation / rows < _COPULA_NEEDS:
         return Division("copula", 1 - alone, alone)
     return Division("none", Fraction(1))
@@ -88,7 +97,7 @@ def _table_count(budget: Budget, rows: int, columns: int, share: Fraction) -> in
 
 @dataclass(frozen=True)
 class Counted:
-    """Exact one-way counts: raw data."""
+    """Exact one-way counts of all columns: raw data. Columns that need bounds first are not counted yet."""
 
     dataset: Dataset
     counts: dict[str, Counts]
@@ -102,39 +111,72 @@ class ReleasedMarginals:
     dataset: Dataset
     rows: int
     division: Division
-    marginals: dict[str, Marginal]
+    marginals: dict[str, Marginal]  # public columns first, exact; then the protected ones
     notes: tuple[Mechanism, ...]
+    budget: Budget  # what is left for linkage
 
 
 def counted(dataset: Dataset, cluster_size: int) -> Counted:
     """Step 2: one pass over the table."""
-    counts, rows = count_columns(dataset, dataset.schema.protected)
+    counts, rows = count_columns(dataset, [column for column in dataset.schema.columns if not column.private_bounds])
     return Counted(dataset, counts, rows)
 
 
 def protected_marginals(given: Counted, budget: Budget, source: RandomSource) -> ReleasedMarginals:
     """Step 3: every column's marginal, for the share that the public rule sets aside."""
-    columns = given.dataset.schema.protected
-    division = divide(budget, given.rows, len(columns), labels=_has_labels(columns))
-    least_mass = given.rows / BASE_CELLS
+    dataset, counts, rows = given.dataset, dict(given.counts), given.rows
+    notes: list[Mechanism] = []
+    if any(column.private_bounds for column in dataset.schema.protected):
+        price = budget.spend(_FOR_BOUNDS, "bounds")
+        dataset = release_bounds(dataset, price, source)
+        unbounded = [column for column in dataset.schema.protected if column.private_bounds]
+        notes.append(
+            price.note(", ".join(column.name for column in unbounded), "noisy histogram for bounds", "L1 2, L2 √2")
+        )
+        counts |= count_columns(dataset, unbounded)[0]
+        budget = budget.carve(budget.left, "after bounds")
+    columns = dataset.schema.columns
+    division = divide(budget, rows, len(columns), labels=_has_labels(columns))
+    least_mass = rows / BASE_CELLS
     if division.linkage == "tables":
         least_mass = _table_noise(budget, division).deviation
-    marginals, notes = release_marginals(given.counts, given.rows, budget, division.marginals, least_mass, source)
-    return ReleasedMarginals(given.dataset, given.rows, division, marginals, tuple(notes))
+    marginals: dict[str, Marginal] = {
+        column.name: exact_marginal(counts[column.name], rows, least_mass) for column in columns if not column.protected
+    }
+    to_release = {column.name: counts[column.name] for column in dataset.schema.protected}
+    released, paid = release_marginals(to_release, rows, budget, division.marginals, least_mass, source)
+    return ReleasedMarginals(dataset, rows, division, marginals | released, (*notes, *paid), budget)
 
 
 def fresh_rows(given: ReleasedMarginals, budget: Budget, source: RandomSource) -> Rows:
     """Step 4: a second pass for dependence, paid with the rest of the budget, and rows from what was released."""
+    schema = given.dataset.schema
     notes = list(given.notes)
-    model = _model(given, budget, source, notes)
-    return Rows(
-        given.dataset.schema,
-        given.rows,
-        tuple(notes),
-        row_aligned=False,
-        batches=model.draw(given.rows, Sampler(source)),
-        linkage=given.division.linkage,
-    )
+    linked = _link(given, source, notes)
+    sampler = Sampler(source)
+    if len(schema.protected) < len(schema.columns):
+        model = ConditionalModel(
+            schema,
+            given.marginals,
+            given.dataset.records().public_codes,
+            denoised(linked.tables, given.marginals, given.rows),
+            linked.correlations,
+            given.rows,
+        )
+        batches = model.draw(sampler)
+    elif linked.tables:
+        fitted = model_from_tables(given.marginals, linked.tables, linked.correlations, given.rows, sampler)
+        batches = fitted.draw(given.rows, sampler, schema.impossible)
+    else:
+        fitted = model_from_copula(given.marginals, linked.correlations, given.rows, sampler)
+        batches = fitted.draw(given.rows, sampler, schema.impossible)
+    return Rows(schema, given.rows, tuple(notes), row_aligned=False, batches=batches, linkage=given.division.linkage)
+
+
+@dataclass(frozen=True)
+class _Linked:
+    correlations: Floats
+    tables: list[NoisyTable]
 
 
 def _table_noise(budget: Budget, division: Division) -> Noise:
@@ -142,26 +184,29 @@ def _table_noise(budget: Budget, division: Division) -> Noise:
     return budget.part(division.tables).laplace_or_gaussian(l1=both, l2_squared=both)
 
 
-def _model(given: ReleasedMarginals, budget: Budget, source: RandomSource, notes: list[Mechanism]) -> RowModel:
-    division, marginals, rows = given.division, given.marginals, given.rows
-    columns = len(marginals)
-    sampler = Sampler(source)
+def _link(given: ReleasedMarginals, source: RandomSource, notes: list[Mechanism]) -> _Linked:
+    """Everything that is measured about more than one column."""
+    division, marginals, rows, budget = given.division, given.marginals, given.rows, given.budget
+    size = len(marginals)
     if division.linkage == "none":
-        return model_from_copula(marginals, np.eye(columns), rows, sampler)
-
-    pair_counts = count_pairs(given.dataset, marginals)
+        return _Linked(np.eye(size), [])
+    public = frozenset(column.name for column in given.dataset.schema.columns if not column.protected)
+    # PRIVACY: pairs of public columns are left out of everything that is measured; nobody is protected in them.
+    pair_counts = {
+        pair: table for pair, table in count_pairs(given.dataset, marginals).items() if not public.issuperset(pair)
+    }
     price = budget.spend(division.signs, "sign products")
     correlations = latent_correlations(pair_counts, marginals, rows, price, source)
-    notes.append(price.note("all pairs", f"{sign_noise(price, columns).name}, sign products", "Theorem 7"))
+    notes.append(price.note("all pairs", f"{sign_noise(price, size).name}, sign products", "Theorem 7"))
     if division.linkage == "copula":
-        return model_from_copula(marginals, correlations, rows, sampler)
+        return _Linked(correlations, [])
 
-    count = division.table_count
+    count = min(division.table_count, len(pair_counts))
     selection = Selection(list(pair_counts), {})
     if division.selection:
         price = budget.spend(division.selection, "choice of pairs")
-        selection = select_pairs(pair_counts, marginals, rows, count, price, source)
-        name = "exponential mechanism" if price.unit == "epsilon" else "discrete Gaussian"
+        selection = select_pairs(pair_counts, marginals, rows, count, price, source, public)
+        name = "permute-and-flip" if price.unit == "epsilon" else "discrete Gaussian"
         notes.append(price.note("all pairs", f"{name}, choice of {count} pairs", "a score changes by 2"))
     price = budget.spend(division.tables, "two-way tables")
     noise = _table_noise(budget, division)
@@ -169,18 +214,23 @@ def _model(given: ReleasedMarginals, budget: Budget, source: RandomSource, notes
     notes.append(
         price.note("chosen pairs", f"{noise.name}, {count} two-way tables", f"L1 {2 * count}, L2 √{2 * count}")
     )
-    refine_marginals(marginals, tables, rows)
-    return model_from_tables(marginals, tables, correlations, rows, sampler)
+    refine_marginals({name: marginal for name, marginal in marginals.items() if name not in public}, tables, rows)
+    return _Linked(correlations, tables)
 
 
 def planned_for_synthetic(plan: Plan) -> list[Mechanism]:
     """How the budget will be divided, for the number of rows the plan expects (or 10,000 if it says nothing)."""
-    columns = declare_alone(plan).protected
+    schema = declare_alone(plan)
+    columns = schema.protected
     rows = plan.release.expected_rows or _ASSUMED_ROWS
     delta = plan.release.delta
     budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
-    division = divide(budget, rows, len(columns), labels=_has_labels(columns))
-    notes = planned_marginals(columns, rows, budget, division.marginals)
+    notes = []
+    if any(column.private_bounds for column in columns):
+        notes.append(budget.spend(_FOR_BOUNDS, "bounds").note("", "noisy histogram for bounds", ""))
+        budget = budget.carve(budget.left, "after bounds")
+    division = divide(budget, rows, len(schema.columns), labels=_has_labels(schema.columns))
+    notes += planned_marginals(columns, rows, budget, division.marginals)
     for part, column, name in (
         (division.signs, "all pairs", "sign products"),
         (division.selection, "all pairs", f"choice of {division.table_count} pairs"),

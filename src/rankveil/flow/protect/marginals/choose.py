@@ -23,7 +23,7 @@ from rankveil.flow.protect.marginals.heaps import find_heaps
 from rankveil.flow.protect.marginals.projection import project
 from rankveil.flow.protect.marginals.ranked import ranked_sums
 from rankveil.flow.protect.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
-from rankveil.flow.protect.marginals.tree import TreeShape, count_tree
+from rankveil.flow.protect.marginals.tree import Segments, TreeShape, count_tree
 from rankveil.noise import RandomSource
 
 BASE_CELLS = 16
@@ -64,7 +64,7 @@ def synopsis_rule(column: Column, rows: int, price: Price) -> Synopsis:
     if column.synopsis == "mean" or (column.synopsis == "auto" and reach < (8 if log else 4)):
         return Synopsis("mean")
     zoom = (10 if reach < 200 else 100) if log else None
-    cautious = 2.5 if pure else 3.0
+    cautious = 4.0 if pure else 3.0
     if reach < 16 and not log:
         return Synopsis("tree", TreeShape(8, 8, keep=cautious), Fraction(2, 100))
     if reach < 300:
@@ -118,6 +118,27 @@ def release_marginals(
         marginals[column.name] = _released(counts[column.name], rows, synopsis, price, least_mass, source)
         notes.append(_note(column, rows, price))
     return marginals, notes
+
+
+def exact_marginal(counts: Counts, rows: int, least_mass: float) -> Marginal:
+    """The marginal of a public column, which everyone knows: no noise and no price."""
+    null = counts.grid.column.allows_null
+    if not isinstance(counts.grid.column.domain, Grid):
+        return NominalMarginal(
+            counts.per_cell.astype(np.float64),
+            most_cells=BASE_CELLS,
+            least_mass=least_mass,
+            label_variance=1e-6,
+            null=null,
+        )
+    occupied = np.flatnonzero(counts.present)
+    edges = np.arange(counts.grid.size + 1) if counts.grid.edges is None else counts.grid.edges
+    segments = Segments(
+        edges[occupied], edges[occupied + 1], counts.present[occupied].astype(np.float64), float(counts.missing)
+    )
+    return OrderedMarginal(
+        counts.grid.size, segments, most_cells=BASE_CELLS, least_mass=least_mass, cell_variance=1e-6, null=null
+    )
 
 
 def _released(

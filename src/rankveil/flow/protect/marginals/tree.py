@@ -72,16 +72,18 @@ def nested_edges(size: int, zero: int, shape: TreeShape) -> list[NDArray[np.int6
     places = [np.append(np.arange(0, leaves, shape.branching ** (depth - 1 - level)), leaves) for level in range(depth)]
     if leaves == size:
         return places
+    zero = min(max(zero, 0), size - 1)
+    # Zero, or the lower end, is where heaps are: it is a cell of its own on every level.
+    alone = np.array([zero, zero + 1])
     if shape.zoom is None:
-        return [place * size // leaves for place in places]
+        return [np.union1d(place * size // leaves, alone) for place in places]
     unit = size / shape.zoom
-    zero = min(max(zero, 0), size)
     first, last = math.asinh(-zero / unit), math.asinh((size - zero) / unit)
     edges = []
     for place in places:
         values = np.rint(zero + unit * np.sinh(first + (last - first) * place / leaves)).astype(np.int64)
         values[0], values[-1] = 0, size
-        edges.append(np.unique(values))
+        edges.append(np.union1d(values, alone))
     return edges
 
 

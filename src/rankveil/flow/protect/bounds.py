@@ -1,0 +1,73 @@
+"""Bounds of a numeric column that nobody knows publicly, found with a part of the budget.
+
+Guarantee    Differentially private at the price it is given.
+Argument     Values are counted over public cells that double in width on both sides of zero. One replacement moves one
+             count: L1 2, L2 sqrt 2. The outermost cells whose noisy count exceeds a threshold give the bounds; then
+             inputs are clamped to the released bounds, which are public from here on (privacy.md, Q5).
+Threshold    Noise alone exceeds it in any of the cells with a probability of at most one in a hundred.
+Not covered  Values beyond the bounds are moved to them: a few records beyond the threshold are clamped.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.flow.budget import Price
+from rankveil.flow.declare import Column, Schema
+from rankveil.flow.declare.dataset import CodeBatch, Dataset
+from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Grid
+from rankveil.noise import RandomSource
+
+_DOUBLINGS = OUTER_STEPS.bit_length()  # cells on one side of zero: [2^(i-1), 2^i)
+_CHANCE = 0.01
+
+
+def _cells(codes: Codes) -> NDArray[np.int64]:
+    """The cell of each code: bit length of its distance from zero, the negative side after the positive one."""
+    steps = codes[codes != MISSING] - OUTER_STEPS
+    _, lengths = np.frexp(np.abs(steps).astype(np.float64))  # exact: distances are below 2^53
+    cells: NDArray[np.int64] = np.where(steps < 0, _DOUBLINGS + lengths, lengths).astype(np.int64)
+    return cells
+
+
+def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Dataset:
+    """The dataset with released bounds for the columns that asked for them."""
+    wanted = [column for column in dataset.schema.protected if column.private_bounds]
+    size = 2 * _DOUBLINGS + 1
+
+    def zero() -> dict[str, NDArray[np.int64]]:
+        return {column.name: np.zeros(size, np.int64) for column in wanted}
+
+    def step(state: dict[str, NDArray[np.int64]], batch: CodeBatch) -> dict[str, NDArray[np.int64]]:
+        return {name: counts + np.bincount(_cells(batch[name]), minlength=size) for name, counts in state.items()}
+
+    def merge(a: dict[str, NDArray[np.int64]], b: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
+        return {name: a[name] + b[name] for name in a}
+
+    counts, _ = dataset.fold([column.name for column in wanted], zero, step, merge)
+    noise = (price / len(wanted)).laplace_or_gaussian(l1=2, l2_squared=2)
+    threshold = noise.deviation * math.log(size / _CHANCE) / (math.sqrt(2) if noise.name == "discrete Laplace" else 1)
+    bounded = {}
+    for column in wanted:
+        # PRIVACY: one histogram per column, at an even part of the price.
+        noisy = noise.added_to(counts[column.name], source)
+        bounded[column.name] = _bounded(column, noisy > threshold)
+    columns = tuple(bounded.get(column.name, column) for column in dataset.schema.columns)
+    return Dataset(Schema(columns, dataset.schema.impossible), dataset.table)
+
+
+def _bounded(column: Column, occupied: NDArray[np.bool_]) -> Column:
+    grid = column.domain
+    if not isinstance(grid, Grid):
+        raise TypeError("only numbers have bounds")
+    above = np.flatnonzero(occupied[: _DOUBLINGS + 1])
+    below = np.flatnonzero(occupied[_DOUBLINGS + 1 :])
+    highest = 2 ** int(above[-1]) if len(above) else (1 if not len(below) else 0)
+    lowest = -(2 ** int(below[-1] + 1)) if len(below) else 0
+    domain = replace(grid, width=highest - lowest, lower=Decimal(lowest) * grid.step, beyond=Decimal(0))
+    return replace(column, domain=domain)
