@@ -63,8 +63,8 @@ for name in ("method", "differentially_private", "epsilon", "statement", "neighb
 PYTHON
 
 heading "6. What it cost"
-say "Distance between the release and the original, column by column. Only you may see this: it is computed" \
-    "from the original. Protecting all 15 columns at once with epsilon 1 is a hard case; see for yourself."
+say "Distance between the release and the original. Only you may see this: it is computed from the original." \
+    "The release holds fresh rows, none of which belongs to a person, so rows are not compared."
 run rankveil evaluate "$table" "$out/release" --plan "$plan"
 printf '\n$ %s\n' "rankveil evaluate $table $out/release --plan $plan --json > $out/evaluation.internal.json"
 rankveil evaluate "$table" "$out/release" --plan "$plan" --json > "$out/evaluation.internal.json"

@@ -100,6 +100,7 @@ class Certificate(_Part):
     rows: int
     row_aligned: bool = Field(description="Row r of the release belongs to record r of the table.")
     linkage: str | None = Field(None, description="How columns were linked, where a public rule decided it.")
+    remarks: tuple[str, ...] = Field((), description="What the method asks readers to know, such as lower bounds.")
     columns: tuple[ColumnNote, ...]
     plan: PlanNote
     release: ReleaseNote | None

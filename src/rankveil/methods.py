@@ -12,9 +12,13 @@ from rankveil.flow.budget import Budget, Mechanism, equal_shares
 from rankveil.flow.declare import Column, Plan, Records, declare_alone
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.microaggregate import by_distance, individual_ranking
+from rankveil.flow.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.flow.protect import perturb_records
+from rankveil.flow.protect.centroids import planned_ranked, planned_records, protect_ranked, protect_records
 from rankveil.flow.protect.records import planned as planned_for_records
 from rankveil.flow.relink import Rows, own_cluster, own_row
+from rankveil.flow.relink.aligned import marginals_for_rows, planned_for_aligned, rows_through_channel
+from rankveil.flow.relink.shuffle import shuffled_columns, shuffled_rows
 from rankveil.flow.relink.synthetic import counted, fresh_rows, planned_for_synthetic, protected_marginals
 from rankveil.noise import RandomSource
 from rankveil.published.centroids import (
@@ -47,6 +51,7 @@ class Method:
     needs_clusters: bool = True  # k must be given
     uses_budget: bool = True  # ε matters
     uses_delta: bool = False  # a δ is allowed
+    finds_bounds: bool = False  # bounds = "private" is understood
     columns_in_table: tuple[str, str, str] = ("", "", "")  # microaggregate, protect, relink in words
 
 
@@ -69,6 +74,11 @@ def _with_equal_shares(
 def _without_budget(step: Callable[[Any], Rows]) -> Callable[[Any, Budget, RandomSource], Rows]:
     """For ways of linking that draw nothing."""
     return lambda protected, budget, source: step(protected)
+
+
+def _without_price(step: Callable[[Any, RandomSource], Rows]) -> Callable[[Any, Budget, RandomSource], Rows]:
+    """For ways of linking that draw but read no more data."""
+    return lambda protected, budget, source: step(protected, source)
 
 
 def _planned_with_shares(
@@ -106,10 +116,30 @@ METHODS: dict[str, Method] = {
             holds="The released table is differentially private.",
             needs_clusters=False,
             uses_delta=True,
+            finds_bounds=True,
             columns_in_table=(
                 "per column: count tree, histogram or mean",
                 "discrete Laplace, or discrete Gaussian with δ",
                 "noisy two-way tables or sign products; fresh rows",
+            ),
+        ),
+        Method(
+            name="aligned",
+            summary="row r belongs to record r: its cells go through one joint channel",
+            microaggregate=counted,
+            protect=marginals_for_rows,
+            relink=rows_through_channel,
+            planned=planned_for_aligned,
+            differentially_private=True,
+            theorem="privacy.md, Theorem 2 and Q6 (marginals), Theorem 5 (one joint channel per record); Theorem 6 says"
+            " how little can be expected",
+            holds="The released table is differentially private.",
+            needs_clusters=False,
+            finds_bounds=True,
+            columns_in_table=(
+                "per column: count tree, histogram or mean",
+                "discrete Laplace",
+                "own row: its cells through one joint channel per record",
             ),
         ),
         Method(
@@ -124,6 +154,38 @@ METHODS: dict[str, Method] = {
             holds="The released table is differentially private.",
             needs_clusters=False,
             columns_in_table=("none (k = 1)", "discrete Laplace mΔ/ε; exponential mechanism", "own row"),
+        ),
+        Method(
+            name="unlinked",
+            summary="the paper's centroids, every column shuffled by itself",
+            microaggregate=_on_records(rank_every_row),
+            protect=_with_equal_shares(protect_ranked),
+            relink=_without_price(shuffled_columns),
+            planned=planned_ranked,
+            differentially_private=True,
+            theorem="privacy.md, Theorem 2 (numbers), Theorem 4 (labels), Theorem 3d (columns shuffled by themselves)",
+            holds="The released table is differentially private.",
+            columns_in_table=(
+                "individual ranking",
+                "discrete Laplace mD/ε on sums of k; Algorithm 2 for the path length",
+                "every column shuffled",
+            ),
+        ),
+        Method(
+            name="multivariate",
+            summary="the predecessor's centroids with the factor m, rows shuffled",
+            microaggregate=_on_records(order_every_row),
+            protect=_with_equal_shares(protect_records),
+            relink=_without_price(shuffled_rows),
+            planned=planned_records,
+            differentially_private=True,
+            theorem="privacy.md, Q3 (every cluster may exchange one record), with sequential composition over columns",
+            holds="The released table is differentially private.",
+            columns_in_table=(
+                "public order of records",
+                "discrete Laplace mJD/ε on sums of k; exponential mechanism",
+                "whole rows shuffled",
+            ),
         ),
         Method(
             name="published:individual-ranking",

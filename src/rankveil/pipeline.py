@@ -108,6 +108,16 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
             f"The method {method.name} is not made for a delta.",
             remedy="Remove delta from [release]: what the method gives holds without it.",
         )
+    unbounded = [name for name, entry in plan.columns.items() if getattr(entry, "bounds", "public") == "private"]
+    if unbounded and not method.finds_bounds:
+        raise PlanError(
+            f"The method {method.name} cannot find private bounds, which column {unbounded[0]!r} asks for.",
+            remedy="Give the column public limits (lower and upper), or use the method synthetic or aligned.",
+        )
+    if plan.impossible and method.name != "synthetic":
+        raise PlanError(
+            f"The method {method.name} does not keep to `impossible`.", remedy="Remove its entries, or use synthetic."
+        )
     if not method.differentially_private and not accept_no_guarantee:
         raise GuaranteeError(
             f"The method {method.name} does not give differential privacy. {method.why_not}",
@@ -161,6 +171,7 @@ def _certificate(
         rows=rows.row_count,
         row_aligned=rows.row_aligned,
         linkage=rows.linkage or None,
+        remarks=rows.remarks,
         columns=tuple(certificates.describe(column) for column in rows.schema.columns),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
         release=None

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rankveil.cli.output import json_option, print_table
+
+if TYPE_CHECKING:
+    from rankveil.evaluate import Evaluation, PairResult
+
+_WORST = 3
 
 
 @click.command("evaluate")
 @click.argument("table", type=click.Path(path_type=Path))
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--plan", "plan_path", required=True, type=click.Path(path_type=Path), help="The plan of the release.")
-@click.option("--not-aligned", is_flag=True, help="Row r of the release does not belong to row r of the table.")
+@click.option(
+    "--aligned/--not-aligned",
+    default=None,
+    help="Whether row r of the release belongs to row r of the table. By default the certificate beside the release"
+    " says so or, without one, the plan's method.",
+)
+@click.option("--target", metavar="COLUMN", help="Teach a learner to predict this column, by the release.")
+@click.option("--test", type=click.Path(path_type=Path), help="Real records, not released, to examine the learner on.")
 @json_option
-def command(table: Path, release: Path, plan_path: Path, not_aligned: bool, as_json: bool) -> None:
+def command(
+    table: Path,
+    release: Path,
+    plan_path: Path,
+    aligned: bool | None,
+    target: str | None,
+    test: Path | None,
+    as_json: bool,
+) -> None:
     """Measure what RELEASE (a file, or the folder of a release) has lost against TABLE.
 
     The result is computed from the original and not protected: it is internal, not to be published.
@@ -23,39 +45,68 @@ def command(table: Path, release: Path, plan_path: Path, not_aligned: bool, as_j
     \b
       rankveil evaluate patients.csv 2031-q1/ --plan plan.toml
       rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --json > evaluation.internal.json
+      rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --target diagnosis --test later.csv
     """
     from rankveil.evaluate import evaluate
 
-    result = evaluate(table, _release_file(release), plan_path, row_aligned=not not_aligned)
+    result = evaluate(table, release, plan_path, row_aligned=aligned, target=target, test=test)
     if as_json:
         click.echo(result.to_json())
         return
     click.echo(result.note)
-    rows = [
-        [
-            column.name,
-            column.kind,
-            _shown(column.relative_error),
-            _shown(column.variance_change),
-            _shown(column.jsd),
-        ]
-        for column in result.columns
+    _show_columns(result)
+    click.echo()
+    _show_whole(result)
+
+
+def _show_columns(result: Evaluation) -> None:
+    headers = ["column", "kind", "variance change", "JSD", "W1/σ", "1-way TV"]
+    shown = [
+        (part.name, part.kind, part.variance_change, part.jsd, part.wasserstein, part.total_variation)
+        for part in result.columns
     ]
-    rows.append(["average", "", _shown(result.relative_error), _shown(result.variance_change), _shown(result.jsd)])
-    print_table("", ["column", "kind", "relative error", "variance change", "JSD"], rows, numbers_from=2)
-    click.echo("\nAll three are 0 for a perfect copy. JSD is at most 1; the others have no upper limit.")
+    shown.append(("average", "", result.variance_change, result.jsd, result.wasserstein, result.total_variation))
+    rows = [[name, kind, *map(_shown, numbers)] for name, kind, *numbers in shown]
+    if result.relative_error is not None:
+        headers.append("relative error")
+        errors = [*(part.relative_error for part in result.columns), result.relative_error]
+        rows = [[*row, _shown(error)] for row, error in zip(rows, errors, strict=True)]
+    print_table("", headers, rows, numbers_from=2)
+
+
+def _show_whole(result: Evaluation) -> None:
+    """Measures of the table as a whole, one line each, with what a reader needs to judge them."""
+    tells = "0.5 if nothing tells released rows from original ones, 1 if everything does"
+    rows = [
+        ["2-way TV", _shown(result.pair_total_variation), _worst(result.pairs, "total_variation")],
+        ["correlation error", _shown(result.correlation_error), _worst(result.pairs, "correlation_error")],
+        ["query error", _shown(result.query_error), "share of rows; 500 random questions about two columns"],
+        ["propensity AUC", _shown(result.propensity_auc), _why_not(result, "propensity_auc", tells)],
+    ]
+    if result.learning is not None:
+        learning = result.learning
+        taught = f"{learning.target} learnt from the release; {_shown(learning.taught_by_original)} from the original"
+        rows.append([f"learning {learning.score}", _shown(learning.taught_by_release), taught])
+    elif "learning" in result.not_measured:
+        rows.append(["learning", "–", _why_not(result, "learning", "")])
+    print_table("", ["whole table", "", ""], rows)
+    click.echo(
+        "\nDistances are 0 for a perfect copy. JSD and TV (total variation) are at most 1; W1/σ, variance change and"
+        " relative error have no upper limit."
+    )
+
+
+def _worst(pairs: Sequence[PairResult], measure: str) -> str:
+    """The pairs that lost most, by name."""
+    measured = [(getattr(pair, measure), " × ".join(pair.columns)) for pair in pairs]
+    ranked = sorted((entry for entry in measured if entry[0] is not None), reverse=True)[:_WORST]
+    return "worst: " + ", ".join(f"{names} {_shown(value)}" for value, names in ranked) if ranked else "no such pair"
+
+
+def _why_not(result: Evaluation, measure: str, otherwise: str) -> str:
+    reason = result.not_measured.get(measure)
+    return otherwise if reason is None else f"not measured: {reason}"
 
 
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
-
-
-def _release_file(path: Path) -> Path:
-    from rankveil.errors import TableError
-
-    if not path.is_dir():
-        return path
-    for name in ("release.csv", "release.parquet"):
-        if (path / name).exists():
-            return path / name
-    raise TableError(f"The folder {path} holds no release.", remedy="Name the file, or a folder that release wrote.")

@@ -1,14 +1,20 @@
 """Utility of a release. Everything here reads the original table, so its results are internal."""
 
-from rankveil.evaluate.evaluation import ColumnResult, Evaluation, evaluate, measure
+from rankveil.evaluate.evaluation import ColumnResult, Evaluation, PairResult, evaluate, measure, measure_all
+from rankveil.evaluate.learning import Learning, learning_scores, propensity_auc
 from rankveil.evaluate.measures import jensen_shannon, relative_errors, variance_change
 
 __all__ = [
     "ColumnResult",
     "Evaluation",
+    "Learning",
+    "PairResult",
     "evaluate",
     "jensen_shannon",
+    "learning_scores",
     "measure",
+    "measure_all",
+    "propensity_auc",
     "relative_errors",
     "variance_change",
 ]

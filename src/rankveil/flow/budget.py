@@ -4,8 +4,7 @@ Guarantee    The parts handed out never add up to more than the whole, and the w
 Argument     Without δ the whole is ε and parts compose by addition (pure differential privacy). With δ it is a ρ of
              zero-concentrated differential privacy chosen so that ρ-zCDP implies (ε, δ): for any α > 1,
                  δ(ρ) <= exp((α-1)(αρ-ε)) / (α-1) · (1-1/α)^α        (Canonne, Kamath, Steinke 2020, Proposition 12),
-             checked for the chosen rational ρ and α with directed rounding. ρ composes by addition as well. Pure ε' is
-             ε'²/2-zCDP; the exponential mechanism at ε' is ε'²/8-zCDP (Cesar, Rogers 2021).
+             checked for the chosen rational ρ and α with directed rounding. ρ composes by addition as well.
 Arithmetic   Parts, ε and ρ are rational; whatever is rounded is rounded towards less spending and more noise.
 """
 
@@ -61,12 +60,6 @@ class Price:
         if self.unit == "epsilon":
             return Noise("discrete Laplace", representable_scale(l1 / self.amount))
         return Noise("discrete Gaussian", representable_variance(l2_squared / (2 * self.amount)))
-
-    def selection_epsilon(self) -> Fraction:
-        """The ε at which one exponential mechanism costs this price."""
-        if self.unit == "epsilon":
-            return self.amount
-        return _root_below(8 * self.amount)
 
     def note(self, column: str, name: str, sensitivity: str) -> Mechanism:
         """The line of the budget for something bought at this price."""
@@ -195,9 +188,3 @@ def _best_order(rho: float, epsilon: float) -> float:
         else:
             low = first
     return 1 + math.exp((low + high) / 2)
-
-
-def _root_below(number: Fraction) -> Fraction:
-    """A rational at most the square root, and within 2^-40 of it."""
-    scale = 1 << 80
-    return Fraction(math.isqrt(number.numerator * scale // number.denominator), 1 << 40)

@@ -107,6 +107,19 @@ class Taxonomy:
         return {node: position for position, node in enumerate(self._node_names)}
 
     @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Node -> the nodes right below it, in the order in which the taxonomy lists them."""
+        below: list[list[int]] = [[] for _ in self._node_names]
+        for node, above in self._edges.items():
+            for parent in above:
+                below[self._position[parent]].append(self._position[node])
+        return tuple(map(tuple, below))
+
+    @cached_property
+    def root(self) -> int:
+        return next(self._position[node] for node, above in self._edges.items() if not above)
+
+    @cached_property
     def ancestors(self) -> NDArray[np.bool_]:
         """ancestors[i, j]: node j lies above node i, or is node i (the paper's φ)."""
         above = np.eye(self.node_count, dtype=np.bool_)

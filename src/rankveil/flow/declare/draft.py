@@ -74,6 +74,8 @@ class _Seen:
         if len(text) > _LONGEST_NUMBER:
             self.could_be -= {"integer", "number", "comma"}
         elif re.fullmatch(r"[+-]?[0-9]+", text):
+            if abs(int(text)) >= 10**_LARGEST_EXPONENT:  # more than a column of whole numbers may hold
+                self.could_be -= {"integer", "comma"}
             self._stretch(Decimal(text))
         elif re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?", text):
             self.could_be -= {"integer", "comma"}
@@ -85,6 +87,11 @@ class _Seen:
             self.could_be -= {"integer", "number", "comma"}
 
     def _stretch(self, number: Decimal) -> None:
+        if number.adjusted() < -_LONGEST_NUMBER:
+            number = Decimal(0)  # as good as nothing, and smaller than a plan may say
+        if number.adjusted() > _LONGEST_NUMBER:
+            self.could_be -= {"integer", "number", "comma"}
+            return
         exponent = number.normalize().as_tuple().exponent
         self.places = max(self.places, -exponent if isinstance(exponent, int) else 0)
         self.smallest = number if self.smallest is None else min(self.smallest, number)
@@ -155,8 +162,9 @@ def _column_lines(name: str, found: _Seen) -> Iterator[str]:
         yield f"lower = {lower:f}"
         yield f"upper = {upper:f}"
         guessed += ["lower", "upper"]
-        if kind != "integer":
-            yield f"step  = {_step(lower, upper, found.places):f}"
+        step = _step(lower, upper, found.places)
+        if kind != "integer" or step > 1:
+            yield f"step  = {step:f}"
             guessed.append("step")
     elif kind == "date":
         assert found.smallest is not None and found.largest is not None  # noqa: S101 - a date was seen

@@ -4,6 +4,7 @@ blocks.py     the public partition of rank positions 1..n into clusters of k
 clusters.py   what the next step gets: which rows form which cluster, and the clusters' values
 ranking.py    individual ranking: every column sorted by itself
 distance.py   a public total order of whole records (the predecessor's insensitive microaggregation)
+unaligned.py  both again with every row in a cluster, for releases whose rows are shuffled
 """
 
 from rankveil.flow.microaggregate.clusters import Clustered, Clustering, ColumnClusters

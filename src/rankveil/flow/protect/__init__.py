@@ -1,7 +1,8 @@
 """Step 3: add noise. The only step of a release in which randomness decides a value.
 
-results.py   what comes out, and what was drawn for which column, for the certificate
-records.py   every record perturbed by itself, with no grouping before (method `laplace`)
+results.py     what comes out, and what was drawn for which column, for the certificate
+records.py     every record perturbed by itself, with no grouping before (method `laplace`)
+centroids.py   the values of clusters (methods `unlinked` and `multivariate`)
 """
 
 from rankveil.flow.budget import Mechanism

@@ -4,27 +4,32 @@ Guarantee    Differentially private at the price it is given.
 Argument     Values are counted over public cells that double in width on both sides of zero. One replacement moves one
              count: L1 2, L2 sqrt 2. The outermost cells whose noisy count exceeds a threshold give the bounds; then
              inputs are clamped to the released bounds, which are public from here on (privacy.md, Q5).
-Threshold    Noise alone exceeds it in any of the cells with a probability of at most one in a hundred.
+Threshold    Noise alone exceeds it in any of the cells with a probability of at most one in ten: too wide a bound
+             costs a little utility, too narrow a one clamps records.
 Not covered  Values beyond the bounds are moved to them: a few records beyond the threshold are clamped.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.flow.budget import Price
+from rankveil.flow.budget import Budget, Mechanism, Price
 from rankveil.flow.declare import Column, Schema
 from rankveil.flow.declare.dataset import CodeBatch, Dataset
 from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Grid
+from rankveil.flow.microaggregate.counts import Counts, count_columns
 from rankveil.noise import RandomSource
 
 _DOUBLINGS = OUTER_STEPS.bit_length()  # cells on one side of zero: [2^(i-1), 2^i)
-_CHANCE = 0.01
+_CHANCE = 0.1
+_SHARE = Fraction(1, 10)  # of the whole budget
 
 
 def _cells(codes: Codes) -> NDArray[np.int64]:
@@ -33,6 +38,37 @@ def _cells(codes: Codes) -> NDArray[np.int64]:
     _, lengths = np.frexp(np.abs(steps).astype(np.float64))  # exact: distances are below 2^53
     cells: NDArray[np.int64] = np.where(steps < 0, _DOUBLINGS + lengths, lengths).astype(np.int64)
     return cells
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A dataset whose columns all have bounds, counts of all of them, and the budget that is left."""
+
+    dataset: Dataset
+    counts: dict[str, Counts]
+    budget: Budget
+    notes: list[Mechanism]
+
+
+def with_bounds(dataset: Dataset, counts: Mapping[str, Counts], budget: Budget, source: RandomSource) -> Bounded:
+    """Find bounds for the columns that ask for them, and count those columns; nothing happens if none does."""
+    if not any(column.private_bounds for column in dataset.schema.protected):
+        return Bounded(dataset, dict(counts), budget, [])
+    left, notes = planned_bounds(dataset.schema.protected, budget)
+    price = Price(budget.whole.unit, budget.whole.amount * _SHARE)
+    bounded = release_bounds(dataset, price, source)
+    columns = [column for column in bounded.schema.protected if column.private_bounds]
+    return Bounded(bounded, {**counts, **count_columns(bounded, columns)[0]}, left, notes)
+
+
+def planned_bounds(columns: Sequence[Column], budget: Budget) -> tuple[Budget, list[Mechanism]]:
+    """What bounds will cost, and the budget that is left after them."""
+    names = [column.name for column in columns if column.private_bounds]
+    if not names:
+        return budget, []
+    price = budget.spend(_SHARE, "bounds")
+    note = price.note(", ".join(names), "noisy histogram for bounds", "L1 2, L2 √2")
+    return budget.carve(budget.left, "after bounds"), [note]
 
 
 def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Dataset:
@@ -51,7 +87,8 @@ def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Data
 
     counts, _ = dataset.fold([column.name for column in wanted], zero, step, merge)
     noise = (price / len(wanted)).laplace_or_gaussian(l1=2, l2_squared=2)
-    threshold = noise.deviation * math.log(size / _CHANCE) / (math.sqrt(2) if noise.name == "discrete Laplace" else 1)
+    nats = math.log(size / _CHANCE)
+    threshold = noise.deviation * (nats / math.sqrt(2) if noise.name == "discrete Laplace" else math.sqrt(2 * nats))
     bounded = {}
     for column in wanted:
         # PRIVACY: one histogram per column, at an even part of the price.

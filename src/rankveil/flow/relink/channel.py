@@ -14,19 +14,19 @@ Drawing      HammingBall goes through the columns. Given the number c of changes
              W is the weight of an output with c changes. The product over all columns is weight / W(0, 0) (chain rule).
              Beyond the radius all ways to go on have one weight, so c is counted to radius + 1 only.
 Not covered  Where groups come from: from released numbers (grouping.py), never from ranks of the raw data.
-Arithmetic   Whole numbers of any length and exact coins. `stay_chances` is in floating point and helps to choose the
-             public parameters only.
+Arithmetic   Whole numbers of any length and exact coins. `stay_chances` and `window_chances` are in floating point:
+             they help to choose public parameters, and to read what was drawn.
 Reference    privacy.md, Theorem 5 (composition), Theorem 6 (for fair bits no row-aligned release does better).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,11 +81,6 @@ class HammingBall:
         """The sum of the weights of all outputs."""
         return self._ways[0][0]
 
-    @property
-    def volume(self) -> int:
-        """V(τ): how many outputs lie within the radius."""
-        return (self.total - self.outside * prod(self.sizes)) // (self.inside - self.outside)
-
     def change(self, column: int, changes: int) -> tuple[int, int]:
         """The chance that a column changes, after so many changes in the columns before, as numerator, denominator."""
         counted, more = min(changes, self.radius + 1), min(changes + 1, self.radius + 1)
@@ -94,9 +89,7 @@ class HammingBall:
     @cached_property
     def _coins(self) -> list[RationalCoins]:
         states = range(self.radius + 2)
-        return [
-            RationalCoins(*zip(*(self.change(j, c) for c in states), strict=True)) for j in range(len(self.sizes))
-        ]
+        return [RationalCoins(*zip(*(self.change(j, c) for c in states), strict=True)) for j in range(len(self.sizes))]
 
     def draw(self, cells: Cells, source: RandomSource) -> Cells:
         """One output for each row."""
@@ -159,16 +152,33 @@ def stay_chances(sizes: Sequence[int], epsilon: float) -> Floats:
     """
     small = float(np.exp(-epsilon))
     chances = np.empty((len(sizes), len(sizes)))
-    for size in set(sizes):
-        others = list(sizes)
-        others.remove(size)
+    counts = Counter(sizes)
+    for size in counts:
         law = np.ones(1)
-        for other in others:
-            law = np.convolve(law, [1 / other, 1 - 1 / other])
+        for other, count in counts.items():
+            law = np.convolve(law, _changes_among(other, count - (other == size)))
         without = np.minimum(np.cumsum(law), 1.0)
         within = without / size + np.concatenate([[0.0], without[:-1]]) * (1 - 1 / size)
         stays = (without + small * (1 - without)) / size / (within + small * (1 - within))
         chances[:, [place for place, one in enumerate(sizes) if one == size]] = stays[:, None]
+    return chances
+
+
+@lru_cache(maxsize=4096)
+def _changes_among(size: int, count: int) -> Floats:
+    """The law of the number of changes in `count` columns of `size` groups each, under a uniform output."""
+    law = np.ones(1)
+    for _ in range(count):
+        law = np.convolve(law, [1 / size, 1 - 1 / size])
+    return law
+
+
+def window_chances(size: int, width: int, epsilon: float) -> Floats:
+    """P(y|x) of the window channel, in floating point."""
+    first = np.clip(np.arange(size) - width // 2, 0, size - width)[:, None]
+    near = (np.arange(size) >= first) & (np.arange(size) < first + width)
+    weights = np.where(near, 1.0, np.exp(-epsilon))
+    chances: Floats = weights / weights.sum(axis=1, keepdims=True)
     return chances
 
 

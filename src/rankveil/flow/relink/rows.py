@@ -27,6 +27,7 @@ class Rows:
     row_aligned: bool  # row r of the release belongs to record r of the table
     batches: Iterator[dict[str, Codes]]  # can be gone through once
     linkage: str = ""  # how columns were linked, where a rule decided it
+    remarks: tuple[str, ...] = ()  # what readers of the certificate should know, such as lower bounds
 
     @classmethod
     def whole(

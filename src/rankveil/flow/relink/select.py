@@ -104,7 +104,7 @@ def _drawn(
         candidates = joining if draw < joins else open_places
         part = for_joins / joins if draw < joins else price * (1 - _FOR_THE_TREE) / (wanted - joins)
         # PRIVACY: permute-and-flip at this part of the price; a score changes by at most 2.
-        scale = 2 * _SCORE_CHANGE / part.selection_epsilon()
+        scale = 2 * _SCORE_CHANGE / part.amount
         place = candidates[int(permute_and_flip(utility[candidates][None, :], scale, source)[0])]
         open_places.remove(place)
         chosen.append(pairs[place])

@@ -23,7 +23,7 @@ from rankveil.flow.declare import Column, Plan, declare_alone
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.declare.domain import Nominal
 from rankveil.flow.microaggregate.counts import Counts, count_columns
-from rankveil.flow.protect.bounds import release_bounds
+from rankveil.flow.protect.bounds import planned_bounds, with_bounds
 from rankveil.flow.protect.marginals.choose import (
     BASE_CELLS,
     exact_marginal,
@@ -43,7 +43,6 @@ from rankveil.noise import RandomSource, Sampler
 
 _TABLES_NEED = {"numbers": 180.0, "labels": 60.0}  # records per deviation of a spanning tree's tables
 _ASSUMED_ROWS = 10_000
-_FOR_BOUNDS = Fraction(1, 20)
 _COPULA_NEEDS = 0.4  # a noisy sign product's deviation beyond which it says nothing
 
 
@@ -124,17 +123,8 @@ def counted(dataset: Dataset, cluster_size: int) -> Counted:
 
 def protected_marginals(given: Counted, budget: Budget, source: RandomSource) -> ReleasedMarginals:
     """Step 3: every column's marginal, for the share that the public rule sets aside."""
-    dataset, counts, rows = given.dataset, dict(given.counts), given.rows
-    notes: list[Mechanism] = []
-    if any(column.private_bounds for column in dataset.schema.protected):
-        price = budget.spend(_FOR_BOUNDS, "bounds")
-        dataset = release_bounds(dataset, price, source)
-        unbounded = [column for column in dataset.schema.protected if column.private_bounds]
-        notes.append(
-            price.note(", ".join(column.name for column in unbounded), "noisy histogram for bounds", "L1 2, L2 √2")
-        )
-        counts |= count_columns(dataset, unbounded)[0]
-        budget = budget.carve(budget.left, "after bounds")
+    found = with_bounds(given.dataset, given.counts, budget, source)
+    dataset, counts, rows, budget = found.dataset, found.counts, given.rows, found.budget
     columns = dataset.schema.columns
     division = divide(budget, rows, len(columns), labels=_has_labels(columns))
     least_mass = rows / BASE_CELLS
@@ -145,7 +135,7 @@ def protected_marginals(given: Counted, budget: Budget, source: RandomSource) ->
     }
     to_release = {column.name: counts[column.name] for column in dataset.schema.protected}
     released, paid = release_marginals(to_release, rows, budget, division.marginals, least_mass, source)
-    return ReleasedMarginals(dataset, rows, division, marginals | released, (*notes, *paid), budget)
+    return ReleasedMarginals(dataset, rows, division, marginals | released, (*found.notes, *paid), budget)
 
 
 def fresh_rows(given: ReleasedMarginals, budget: Budget, source: RandomSource) -> Rows:
@@ -225,10 +215,7 @@ def planned_for_synthetic(plan: Plan) -> list[Mechanism]:
     rows = plan.release.expected_rows or _ASSUMED_ROWS
     delta = plan.release.delta
     budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
-    notes = []
-    if any(column.private_bounds for column in columns):
-        notes.append(budget.spend(_FOR_BOUNDS, "bounds").note("", "noisy histogram for bounds", ""))
-        budget = budget.carve(budget.left, "after bounds")
+    budget, notes = planned_bounds(columns, budget)
     division = divide(budget, rows, len(schema.columns), labels=_has_labels(schema.columns))
     notes += planned_marginals(columns, rows, budget, division.marginals)
     for part, column, name in (

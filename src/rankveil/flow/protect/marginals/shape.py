@@ -36,6 +36,9 @@ class OrderedMarginal:
     ) -> None:
         self.size, self.null = size, null
         kept = segments.mass > 1e-9
+        if not kept.any():  # all records are missing, as far as the noise tells
+            segments = Segments(np.array([0]), np.array([size]), np.array([1e-6]), segments.missing)
+            kept = np.ones(1, np.bool_)
         self._low, self._high, self._mass = _disjoint(segments.low[kept], segments.high[kept], segments.mass[kept])
         self._width = (self._high - self._low).astype(np.float64)
         self._tilt = _tilts(self._low, self._high, self._mass)
@@ -95,12 +98,21 @@ class OrderedMarginal:
         present = per_cell[:-1] if self.null else per_cell
         cell = np.repeat(np.arange(len(present)), present)
         place = np.arange(len(cell)) - np.repeat(np.cumsum(present) - present, present)
-        inside = (place + sampler.uniform(len(cell))) / present[cell]
-        codes = self.quantile(self._bounds[cell] + inside * (self._bounds[cell + 1] - self._bounds[cell]))
+        codes = self._inside(cell, (place + sampler.uniform(len(cell))) / present[cell])
+        return np.append(codes, np.full(int(per_cell[-1]), MISSING)) if self.null else codes
+
+    def values_in(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
+        """One code in each of these base cells, independent of each other."""
+        missing = cells == (self.cell_count - 1 if self.null else -1)
+        codes = self._inside(np.where(missing, 0, cells), sampler.uniform(len(cells)))
+        return np.where(missing, MISSING, codes)
+
+    def _inside(self, cell: NDArray[np.int64], share: Floats) -> Codes:
+        """The code at a share of a base cell's mass."""
+        codes = self.quantile(self._bounds[cell] + share * (self._bounds[cell + 1] - self._bounds[cell]))
         lowest = np.concatenate([[0], self.edges])
         highest = np.concatenate([self.edges, [self.size]]) - 1
-        codes = np.clip(codes, lowest[cell], highest[cell])
-        return np.append(codes, np.full(int(per_cell[-1]), MISSING)) if self.null else codes
+        return np.clip(codes, lowest[cell], highest[cell])
 
     def signs(self) -> Floats:
         """-1 for base cells below the released median, +1 above; 0 for missing."""
@@ -157,6 +169,17 @@ class NominalMarginal:
         if self.null:
             drawn[drawn == len(self._label_mass) - 1] = MISSING
         return drawn
+
+    def values_in(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
+        """One label in each of these base cells, independent of each other."""
+        places = sampler.uniform(len(cells))
+        codes = np.empty(len(cells), np.int64)
+        for cell in range(self.cell_count):
+            labels = np.flatnonzero(self._cell == cell)
+            here = cells == cell
+            reach = np.cumsum(self._label_mass[labels] + 1e-9)  # a cell without mass gives all its labels a chance
+            codes[here] = labels[np.searchsorted(reach / reach[-1], places[here], side="right")]
+        return np.where(codes == len(self._label_mass) - 1, MISSING, codes) if self.null else codes
 
     def signs(self) -> Floats:
         """A split of the base cells into two halves, as even as can be; 0 for missing."""

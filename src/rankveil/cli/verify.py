@@ -1,0 +1,44 @@
+"""`rankveil verify`"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from rankveil.cli import EXIT_CODES
+from rankveil.cli.output import json_option, print_json, print_table
+
+_NOT_VERIFIED = 3
+
+
+@click.command("verify", epilog=EXIT_CODES)
+@click.argument("certificate", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("release", type=click.Path(exists=True, path_type=Path))
+@json_option
+def command(certificate: Path, release: Path, as_json: bool) -> None:
+    """Check RELEASE (a file, or the folder of a release) against its CERTIFICATE.
+
+    Reads these two files only. Shows that the file is the certified one, that its columns, rows and values are those
+    declared, that the budget adds up, and that the claim is the one rankveil makes for the method. It cannot show that
+    the noise was really drawn, or who wrote the certificate. Ends with exit code 3 if a check fails.
+
+    \b
+      rankveil verify 2031-q1/certificate.json 2031-q1/release.csv
+    """
+    from rankveil.evaluate.evaluation import release_file
+    from rankveil.verify import verify
+
+    result = verify(certificate, release_file(release))
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        rows = [["holds" if check.holds else "FAILS", check.check, check.detail] for check in result.checks]
+        print_table("", ["", "check", ""], rows)
+        if result.certificate is not None:
+            click.echo(f"\nThe certificate says: {result.certificate.statement}")
+        failed = sum(not check.holds for check in result.checks)
+        click.echo("Verified." if result.verified else f"NOT VERIFIED: {failed} of {len(result.checks)} checks fail.")
+    if not result.verified:
+        sys.exit(_NOT_VERIFIED)

@@ -1,0 +1,121 @@
+"""Distances between two tables that need no row of one to belong to a row of the other.
+
+    W1/σ                  earth mover's distance of two columns of numbers, in standard deviations of the original
+    total variation       half the sum of differences between the shares of rows per cell, of a column or of a pair
+    correlation error     difference of rank correlations of two columns of numbers
+
+Cells of total variation: one per value of a domain of at most 20 values and per label (or concept); otherwise 20
+quantile bins of the original, each beginning at a quantile. A value so common that two quantiles fall on it (a heap at
+zero, say) is a cell of its own, and so is missing.
+
+Dates count as days and ordered labels as ranks. Rank correlations are those of the columns' ranks (mid-ranks for ties)
+over the rows in which neither value is missing, which is Spearman's where none is; a column that does not vary is
+correlated with nothing, so 0. Pairs with unordered labels have none: their dependence shows in total variation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.flow.declare import Column
+from rankveil.flow.declare.domain import MISSING, Codes, Grid
+
+QUANTILE_BINS = 20
+_MOST_TALLIES = 1 << 20  # cells of a pair that are counted in one array; more are first reduced to those that occur
+
+
+def wasserstein(column: Column, original: Codes, released: Codes) -> float | None:
+    """W1/σ. None for labels, where the original does not vary, and where a table has no value to compare."""
+    if not isinstance(column.domain, Grid):
+        return None
+    # Codes are values up to a shift and a factor, and both cancel.
+    before, after = (np.sort(codes[codes != MISSING]) for codes in (original, released))
+    deviation = float(np.std(before)) if len(before) else 0.0
+    if deviation == 0 or len(after) == 0:
+        return None
+    points = np.sort(np.concatenate([before, after]))
+    below_before, below_after = (
+        np.searchsorted(codes, points[:-1], side="right") / len(codes) for codes in (before, after)
+    )
+    return float(np.sum(np.abs(below_before - below_after) * np.diff(points))) / deviation
+
+
+@dataclass(frozen=True)
+class Cells:
+    """One column of both tables, as numbers of cells 0..count-1."""
+
+    original: NDArray[np.int64]
+    released: NDArray[np.int64]
+    count: int
+
+
+def cells_of(column: Column, original: Codes, released: Codes) -> Cells:
+    if isinstance(column.domain, Grid) and column.domain.width >= QUANTILE_BINS:
+        starts = _starts_of_bins(original)
+        count = len(starts) + 1
+        places = [np.searchsorted(starts, codes, side="right") for codes in (original, released)]
+    else:
+        count = column.domain.width + 1 if isinstance(column.domain, Grid) else column.domain.taxonomy.node_count
+        places = [original, released]
+    before, after = (
+        np.where(codes == MISSING, count, place) for codes, place in zip((original, released), places, strict=True)
+    )
+    return Cells(before, after, count + 1)
+
+
+def _starts_of_bins(codes: Codes) -> Codes:
+    present: Codes = codes[codes != MISSING]
+    if len(present) == 0:
+        return present
+    quantiles = np.quantile(present, np.arange(1, QUANTILE_BINS) / QUANTILE_BINS, method="higher")
+    heaps = quantiles[1:][np.diff(quantiles) == 0]
+    starts: Codes = np.unique(np.concatenate([quantiles, heaps + 1])).astype(np.int64)
+    return starts
+
+
+def total_variation(cells: Cells) -> float:
+    return _half_difference(cells.original, cells.released, cells.count)
+
+
+def pair_total_variation(first: Cells, second: Cells) -> float:
+    """Over all combinations of their cells."""
+    size = first.count * second.count
+    before = first.original * second.count + second.original
+    after = first.released * second.count + second.released
+    if size > _MOST_TALLIES:
+        occurring, numbers = np.unique(np.concatenate([before, after]), return_inverse=True)
+        before, after, size = numbers[: len(before)], numbers[len(before) :], len(occurring)
+    return _half_difference(before, after, size)
+
+
+def _half_difference(original: NDArray[np.int64], released: NDArray[np.int64], size: int) -> float:
+    before, after = (np.bincount(cells, minlength=size) / max(1, len(cells)) for cells in (original, released))
+    return float(np.abs(before - after).sum()) / 2
+
+
+def rank_correlations(columns: Sequence[Codes]) -> NDArray[np.float64]:
+    """Of every pair of these columns of numbers."""
+    present = np.column_stack([codes != MISSING for codes in columns]).astype(np.float64)
+    ranks = np.column_stack([_centred_ranks(codes) for codes in columns])
+    rows = np.maximum(present.T @ present, 1)
+    sums = ranks.T @ present  # [a, b]: of a's ranks over the rows in which b is present too
+    squares = (ranks**2).T @ present
+    covariances = ranks.T @ ranks - sums * sums.T / rows
+    variances = np.maximum(squares - sums**2 / rows, 0)
+    scale = np.sqrt(variances * variances.T)
+    varies = scale > 1e-12 * rows
+    return np.where(varies, covariances / np.where(varies, scale, 1), 0.0)
+
+
+def _centred_ranks(codes: Codes) -> NDArray[np.float64]:
+    """Mid-ranks as shares of the column, from -1/2 to 1/2; 0 for missing values."""
+    ranks = np.zeros(len(codes))
+    present = codes != MISSING
+    _, place, counts = np.unique(codes[present], return_inverse=True, return_counts=True)
+    middles = np.cumsum(counts) - counts / 2
+    ranks[present] = (middles / max(1, counts.sum()) - 0.5)[place] if len(counts) else 0.0
+    return ranks

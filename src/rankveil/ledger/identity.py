@@ -1,0 +1,65 @@
+"""Which table an entry of the ledger is about.
+
+Guarantee    Without the ledger's key an identity tells nothing about the table, not even whether a guess of its whole
+             content is right.
+Argument     HMAC-SHA256 of the table's digest, or of the name of its population, under a random key of 256 bits that
+             is kept in a file of its own, readable by its owner only.
+Not covered  A table with one changed record has another digest and so an identity of its own. Where several extracts
+             hold the same people, the plan names their `population`, and they share one budget.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from pathlib import Path
+
+import pyarrow as pa
+
+from rankveil.engines import Table
+from rankveil.errors import TableError
+
+
+def default_ledger_path() -> Path:
+    """RANKVEIL_LEDGER, or ledger.sqlite in the user's data folder."""
+    given = os.environ.get("RANKVEIL_LEDGER")
+    if given:
+        return Path(given)
+    data_home = os.environ.get("XDG_DATA_HOME")
+    return (Path(data_home) if data_home else Path.home() / ".local" / "share") / "rankveil" / "ledger.sqlite"
+
+
+def fingerprint(table: Table, population: str | None, key: bytes) -> str:
+    """The identity of a table, or of the population it is taken from."""
+    content = b"population\0" + population.encode() if population else b"table\0" + _digest(table)
+    return hmac.new(key, content, hashlib.sha256).hexdigest()
+
+
+def _digest(table: Table) -> bytes:
+    digest = hashlib.sha256()
+    if table.path is not None:
+        try:
+            with table.path.open("rb") as file:
+                while chunk := file.read(1 << 20):
+                    digest.update(chunk)
+        except OSError as error:
+            raise TableError(
+                f"Table {table.name} cannot be read: {error.strerror}.", remedy="Check the file."
+            ) from None
+        return digest.digest()
+    # In memory: names, types and values, independent of how the rows are cut into batches.
+    digest.update(table.schema.remove_metadata().to_string().encode())
+    for name in table.schema.names:
+        column = pa.chunked_array(
+            [batch.column(name) for batch in table.batches([name])], table.schema.field(name).type
+        )
+        joined = column.combine_chunks()
+        joined = joined.dictionary_decode() if pa.types.is_dictionary(joined.type) else joined
+        digest.update(f"\0{name}\0{len(joined)}\0".encode())
+        sink = pa.BufferOutputStream()
+        flat = pa.concat_arrays([joined]) if isinstance(joined, pa.Array) else joined
+        with pa.ipc.new_stream(sink, pa.schema([("x", flat.type)])) as writer:
+            writer.write_batch(pa.record_batch([flat], names=["x"]))
+        digest.update(sink.getvalue())
+    return digest.digest()

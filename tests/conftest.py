@@ -1,0 +1,105 @@
+"""What the tests share: small plans and tables, and the command line, as a real command and inside the process."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support import Ran, plan_text
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+# One example on a busy two-core machine may take long without anything being wrong.
+settings.register_profile("rankveil", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("rankveil")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The shared public data sets; RANKVEIL_DATA names another folder."""
+    folder = Path(os.environ.get("RANKVEIL_DATA", REPOSITORY.parent / "shared" / "data"))
+    if not (folder / "adult.csv").exists():
+        pytest.skip(f"no data sets in {folder}; set RANKVEIL_DATA to the folder that holds adult.csv")
+    return folder
+
+
+def _console_script() -> list[str]:
+    script = Path(sys.executable).with_name("rankveil")
+    return [str(script)] if script.exists() else [sys.executable, "-c", "from rankveil.cli import main; main()"]
+
+
+@pytest.fixture
+def run_cli(tmp_path: Path) -> Callable[..., Ran]:
+    """The real command in a process of its own, started in the test's folder."""
+
+    def run(*arguments: object, env: Mapping[str, str] | None = None, timeout: float = 60) -> Ran:
+        finished = subprocess.run(
+            [*_console_script(), *map(str, arguments)],
+            capture_output=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONWARNINGS": "error", **(env or {})},
+            timeout=timeout,
+        )
+        return Ran(finished.returncode, finished.stdout.decode(), finished.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """The same command inside this process: quicker, and open to monkeypatching."""
+    from rankveil.cli import main
+
+    def run(*arguments: object) -> Ran:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["rankveil", *map(str, arguments)])
+        out, err = io.StringIO(), io.StringIO()
+        code: object = 0
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as ending:
+                code = ending.code
+        return Ran(0 if code is None else int(str(code)), out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture
+def write_plan(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a plan into the test's folder and gives its path."""
+
+    def write(columns: Mapping[str, str] | str | None = None, *, name: str = "plan.toml", **parts: Any) -> Path:
+        path = tmp_path / name
+        path.write_text(columns if isinstance(columns, str) else plan_text(columns, **parts), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def write_table(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a table (text, bytes, or an Arrow table as Parquet) into the test's folder and gives its path."""
+
+    def write(content: object, *, name: str | None = None) -> Path:
+        path = tmp_path / (name or ("table.csv" if isinstance(content, str | bytes) else "table.parquet"))
+        if isinstance(content, str):
+            path.write_bytes(content.encode())
+        elif isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            import pyarrow.parquet as papq
+
+            papq.write_table(content, path)
+        return path
+
+    return write

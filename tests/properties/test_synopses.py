@@ -1,0 +1,239 @@
+"""What one replaced record can change in the statistics behind released marginals and tables, by brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations, pairwise, product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankveil.engines import open_table
+from rankveil.flow.budget import Budget
+from rankveil.flow.declare import Column, Schema
+from rankveil.flow.declare.dataset import Dataset
+from rankveil.flow.declare.domain import MISSING, Grid
+from rankveil.flow.microaggregate.blocks import cluster_starts
+from rankveil.flow.microaggregate.counts import CountGrid, count_columns
+from rankveil.flow.protect.marginals.cells import group_nominal, group_ordered
+from rankveil.flow.protect.marginals.projection import project
+from rankveil.flow.protect.marginals.ranked import _block_sums, isotonic
+from rankveil.flow.protect.marginals.tree import TreeShape, nested_edges
+from rankveil.flow.relink.select import _scores
+from rankveil.flow.relink.synthetic import counted, divide, fresh_rows, protected_marginals
+from rankveil.noise import SeededSource
+
+
+def number_column(name: str, width: int, *, null: bool = False, lower: int = 0) -> Column:
+    return Column(name, "integer", Grid(width, Decimal(lower)), "protected", null, False, (), pa.int64())
+
+
+def dataset_of(values: dict[str, list[int | None]], columns: list[Column]) -> Dataset:
+    return Dataset(
+        Schema(tuple(columns)), open_table(pa.table({name: pa.array(v, pa.int64()) for name, v in values.items()}))
+    )
+
+
+def neighbours(values: list[int], width: int) -> Iterator[list[int]]:
+    for place in range(len(values)):
+        for other in range(width + 1):
+            if other != values[place]:
+                yield [*values[:place], other, *values[place + 1 :]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.integers(0, 40)), min_size=2, max_size=30), st.data())
+def test_replacing_one_record_moves_one_count_on_every_level_of_a_tree(
+    values: list[int | None], data: st.DataObject
+) -> None:
+    column = number_column("x", 40, null=True)
+    place = data.draw(st.integers(0, len(values) - 1))
+    other = data.draw(st.one_of(st.none(), st.integers(0, 40)))
+    changed = [*values[:place], other, *values[place + 1 :]]
+    before, _ = count_columns(dataset_of({"x": values}, [column]), [column])
+    after, _ = count_columns(dataset_of({"x": changed}, [column]), [column])
+    for edges in nested_edges(41, 0, TreeShape(leaves=16, branching=4)):
+        difference = np.append(
+            after["x"].between(edges) - before["x"].between(edges), after["x"].missing - before["x"].missing
+        )
+        assert np.abs(difference).sum() <= 2
+        assert (difference**2).sum() <= 2
+
+
+@pytest.mark.parametrize("size, zero", [(1000, 0), (1000, 300), (100_000, 0), (7, 3)])
+@pytest.mark.parametrize("zoom", [None, 10, 100])
+def test_levels_of_a_tree_are_nested_and_public(size: int, zero: int, zoom: int | None) -> None:
+    levels = nested_edges(size, zero, TreeShape(leaves=64, branching=8, zoom=zoom))
+    for coarse, fine in pairwise(levels):
+        assert set(coarse) <= set(fine)
+    for edges in levels:
+        assert edges[0] == 0
+        assert edges[-1] == size
+        assert (np.diff(edges) > 0).all()
+    if size > 64:
+        assert {zero, zero + 1} <= set(levels[0].tolist())
+
+
+@pytest.mark.parametrize("rows, clusters", [(4, 2), (5, 2), (6, 3)])
+def test_ranked_sums_from_counts_change_by_at_most_the_width_exhaustively(rows: int, clusters: int) -> None:
+    width = 3
+    column = number_column("x", width)
+    starts = cluster_starts(rows, rows // clusters)
+
+    def sums(values: tuple[int, ...] | list[int]) -> np.ndarray:
+        counts, _ = count_columns(dataset_of({"x": list(values)}, [column]), [column])
+        return _block_sums(counts["x"], starts, rows)
+
+    seen: dict[tuple[int, ...], np.ndarray] = {}
+    for values in product(range(width + 1), repeat=rows):
+        ordered = tuple(sorted(values))
+        if ordered not in seen:
+            seen[ordered] = sums(ordered)
+            expected = [sum(ordered[a:b]) for a, b in zip(starts, [*starts[1:], rows], strict=True)]
+            assert seen[ordered].tolist() == expected
+    worst = max(
+        int(np.abs(seen[values] - seen[tuple(sorted(other))]).sum())
+        for values in seen
+        for other in neighbours(list(values), width)
+    )
+    assert worst == width
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=30))
+def test_isotonic_regression_is_monotone_keeps_the_mean_and_leaves_monotone_lists_alone(values: list[float]) -> None:
+    weights = np.ones(len(values))
+    fitted = isotonic(np.array(values), weights)
+    assert (np.diff(fitted) >= -1e-9).all()
+    assert fitted.mean() == pytest.approx(np.mean(values), abs=1e-9)
+    ascending = np.sort(values)
+    assert isotonic(ascending, weights) == pytest.approx(ascending)
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=20), st.floats(0.1, 1000))
+def test_projection_gives_non_negative_counts_with_the_right_total(noisy: list[float], total: float) -> None:
+    projected = project(np.array(noisy), total)
+    assert (projected >= 0).all()
+    assert projected.sum() == pytest.approx(total)
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=40), st.integers(1, 16), st.floats(0, 20))
+def test_cells_are_few_and_ordered_cells_are_consecutive(mass: list[float], most: int, least: float) -> None:
+    ordered = group_ordered(np.array(mass), most, least)
+    assert ordered[0] == 0
+    assert set(np.diff(ordered).tolist()) <= {0, 1}
+    assert ordered.max() < most
+    nominal = group_nominal(np.array(mass), most, least)
+    assert nominal.max() < max(most, 1)
+    assert set(nominal.tolist()) == set(range(int(nominal.max()) + 1))
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_sign_products_change_by_at_most_the_bound_of_theorem_7_exhaustively(size: int) -> None:
+    pairs = list(combinations(range(size), 2))
+    vectors = list(product((-1, 0, 1), repeat=size))
+    products = {v: np.array([v[a] * v[b] for a, b in pairs]) for v in vectors}
+    changes = [products[v] - products[w] for v in vectors for w in vectors]
+    assert max(int(np.abs(change).sum()) for change in changes) == 2 * (size**2 // 4)
+    assert max(int((change**2).sum()) for change in changes) == size**2 - size % 2
+
+
+def released(dataset: Dataset, epsilon: int, seed: int):  # type: ignore[no-untyped-def]
+    budget = Budget(Fraction(epsilon))
+    return protected_marginals(counted(dataset, 1), budget, SeededSource(seed)), budget
+
+
+def test_pair_scores_and_tables_change_by_two_when_one_record_changes_and_cells_are_released() -> None:
+    rng = np.random.default_rng(1)
+    columns = [number_column("a", 200), number_column("b", 200), number_column("c", 3)]
+    values = {
+        "a": rng.integers(0, 201, 400).tolist(),
+        "b": rng.integers(0, 201, 400).tolist(),
+        "c": rng.integers(0, 4, 400).tolist(),
+    }
+    from rankveil.flow.relink.pairs import count_pairs
+
+    given, _ = released(dataset_of(values, columns), 5, 3)
+    tables = count_pairs(dataset_of(values, columns), given.marginals)
+    scores, _, _ = _scores(tables, given.marginals, 400)
+    for row in range(0, 400, 40):
+        changed = {name: list(column) for name, column in values.items()}
+        changed["a"][row], changed["b"][row], changed["c"][row] = 200 - changed["a"][row], 0, 3 - changed["c"][row]
+        after = count_pairs(dataset_of(changed, columns), given.marginals)
+        new_scores, _, _ = _scores(after, given.marginals, 400)
+        assert all(np.abs(after[pair] - tables[pair]).sum() <= 2 for pair in tables)
+        assert np.abs(new_scores - scores).max() <= 2
+
+
+def test_cells_from_true_ranks_would_change_tables_by_more_than_two() -> None:
+    """The trap of Q6c, as a broken twin of the test above."""
+
+    def rank_table(points: np.ndarray, cells: int) -> np.ndarray:
+        ranks = points.argsort(axis=0, kind="stable").argsort(axis=0) * cells // len(points)
+        return np.bincount(ranks[:, 0] * cells + ranks[:, 1], minlength=cells * cells)
+
+    points = np.array([[i, (5 * i) % 12] for i in range(12)])
+    before = rank_table(points, 4)
+    changes = []
+    for row, end in product(range(12), ([100, 100], [100, -1], [-1, 100], [-1, -1])):
+        changed = points.copy()
+        changed[row] = end
+        changes.append(int(np.abs(rank_table(changed, 4) - before).sum()))
+    assert max(changes) >= 10
+
+
+def test_the_division_of_the_budget_and_the_count_grid_read_no_data() -> None:
+    column = number_column("x", 3_000_000, lower=-1_000_000)
+    grid = CountGrid(column)
+    assert grid.edges is not None
+    assert grid.edges[0] == 0
+    assert grid.edges[-1] == grid.size
+    assert {grid.zero, grid.zero + 1} <= set(grid.edges[np.abs(grid.edges - grid.zero) <= 2].tolist())
+    codes = np.array([0, 1, grid.zero, grid.size - 1, MISSING])
+    assert (np.diff(grid.cells(codes[:-1])) >= 0).all()
+    divisions = {divide(Budget(Fraction(1)), 10_000, 12, labels=True) for _ in range(3)}
+    assert len(divisions) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.fractions(min_value=Fraction(1, 100), max_value=50, max_denominator=100),
+    st.booleans(),
+    st.integers(2, 10**7),
+    st.integers(1, 60),
+    st.booleans(),
+)
+def test_the_parts_of_a_division_add_up_to_the_whole(
+    epsilon: Fraction, approximate: bool, rows: int, columns: int, labels: bool
+) -> None:
+    division = divide(Budget(epsilon, Fraction(1, 10**9) if approximate else None), rows, columns, labels=labels)
+    assert division.marginals + division.signs + division.selection + division.tables == 1
+    assert division.table_count <= columns * (columns - 1) // 2
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(10)])
+@pytest.mark.parametrize("delta", [None, Fraction(1, 10**9)])
+def test_a_synthetic_release_spends_the_whole_budget_and_no_more(epsilon: Fraction, delta: Fraction | None) -> None:
+    rng = np.random.default_rng(2)
+    columns = [number_column("a", 5000), number_column("b", 20), number_column("c", 3, null=True)]
+    values: dict[str, list[int | None]] = {
+        "a": rng.integers(0, 5001, 3000).tolist(),
+        "b": rng.integers(0, 21, 3000).tolist(),
+        "c": [None if value == 0 else value for value in rng.integers(0, 4, 3000).tolist()],
+    }
+    budget = Budget(epsilon, delta)
+    source = SeededSource(4)
+    dataset = dataset_of(values, columns)
+    rows = fresh_rows(protected_marginals(counted(dataset, 1), budget, source), budget, source)
+    assert budget.left == 0
+    paid = sum((note.epsilon if delta is None else note.rho) or Fraction(0) for note in rows.notes)
+    assert paid == budget.whole.amount
+    codes = rows.collected()
+    for column in columns:
+        assert len(codes[column.name]) == 3000
+        assert codes[column.name].min() >= (MISSING if column.allows_null else 0)
+        assert codes[column.name].max() <= column.domain.width  # type: ignore[union-attr]

@@ -1,0 +1,77 @@
+"""Small things that tests import: plans as text, encoded tables, folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from rankveil.engines import open_table
+from rankveil.flow.declare import Plan, Records, declare, encode
+
+INTEGER = 'kind = "integer"\nlower = 0\nupper = 100'
+DEFAULT_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+
+def plan_text(
+    columns: Mapping[str, str] | None = None,
+    *,
+    method: str = "laplace",
+    epsilon: object = "1",
+    k: object = None,
+    table: str = "",
+) -> str:
+    """A plan: column name -> the lines of its entry. By default one integer column 'a' from 0 to 100."""
+    lines = ["[release]", f'method = "{method}"', f"epsilon = {epsilon}"]
+    if k is not None:
+        lines.append(f"k = {k}")
+    if table:
+        lines += ["[table]", table]
+    for name, entry in ({"a": INTEGER} if columns is None else columns).items():
+        lines += [f'[columns."{name}"]', entry]
+    return "\n".join(lines) + "\n"
+
+
+def integer(upper: int, *, lower: int = 0, more: str = "") -> str:
+    return f'kind = "integer"\nlower = {lower}\nupper = {upper}\n{more}'
+
+
+def category(labels: Sequence[str], *, more: str = "") -> str:
+    return f'kind = "category"\ncategories = [{", ".join(map(quoted, labels))}]\n{more}'
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def records_of(values: Mapping[str, Sequence[object]], columns: Mapping[str, str], *, folder: Path = Path()) -> Records:
+    """A small table in memory, read against its plan."""
+    table = open_table(pa.table({name: pa.array(list(column)) for name, column in values.items()}))
+    return encode(table, declare(Plan.parse(plan_text(columns, k=1), folder=folder), table))
+
+
+def grouped_rows(rows: np.ndarray, starts: np.ndarray) -> list[list[int]]:
+    """The members of each cluster."""
+    ends = [*starts.tolist()[1:], len(rows)]
+    return [rows[start:end].tolist() for start, end in zip(starts.tolist(), ends, strict=True)]
+
+
+def files_in(folder: Path) -> list[str]:
+    """Names of all files below a folder, hidden ones included; none if the folder does not exist."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,211 @@
+"""Arrow, pandas and polars go in, and the same kind comes out, down to the types of its columns."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as papq
+import pytest
+
+from rankveil import Plan, release
+from rankveil.errors import TableError
+from rankveil.noise import SeededSource
+from tests.support import INTEGER, category, integer, plan_text
+
+NUMBER = 'kind = "number"\nlower = 0\nupper = 100\nstep = 0.5\nnull = true'
+LABELS = category(["x", "y", "z"], more="null = true")
+DATES = 'kind = "date"\nlower = 2000-01-01\nupper = 2030-01-01\nnull = true'
+TRUTH = 'kind = "boolean"\nnull = true'
+ORDER = 'kind = "ordinal"\ncategories = ["x", "y", "z"]\nnull = true'
+COUNT = integer(100, more="null = true")
+
+
+def released(table: object, entry: str, *, epsilon: str = "4") -> Any:
+    return release(table, Plan.parse(plan_text({"a": entry}, epsilon=epsilon)), source=SeededSource(7)).table
+
+
+DAY = datetime.date(2020, 2, 29)
+
+PANDAS = {
+    "int64": (pd.Series([1, 2, 3]), INTEGER),
+    "int8": (pd.Series([1, 2, 3], dtype="int8"), INTEGER),
+    "uint64": (pd.Series([1, 2, 3], dtype="uint64"), INTEGER),
+    "Int64": (pd.Series([1, None, 3], dtype="Int64"), COUNT),
+    "int64[pyarrow]": (pd.Series([1, None, 3], dtype="int64[pyarrow]"), COUNT),
+    "integers with gaps": (pd.Series([1.0, np.nan, 3.0]), COUNT),
+    "float32": (pd.Series([1.5, np.nan, 3.0], dtype="float32"), NUMBER),
+    "Float64": (pd.Series([1.5, None, 3.0], dtype="Float64"), NUMBER),
+    "str": (pd.Series(["x", "y", None], dtype="str"), LABELS),
+    "string": (pd.Series(["x", "y", None], dtype="string"), LABELS),
+    "text dates": (pd.Series([DAY.isoformat(), None, "2021-01-01"], dtype="str"), DATES),
+    "bool": (pd.Series([True, False, True]), 'kind = "boolean"'),
+    "boolean": (pd.Series([True, None, True], dtype="boolean"), TRUTH),
+    "date objects": (pd.Series([DAY, None, DAY], dtype="object"), DATES),
+    "datetime64": (pd.Series(pd.to_datetime([DAY, None, DAY])), DATES),
+    "datetime64 with zone": (pd.Series(pd.to_datetime([DAY, None, DAY], utc=True)), DATES),
+}
+
+
+@pytest.mark.parametrize("name", PANDAS)
+def test_a_pandas_column_keeps_its_type(name: str) -> None:
+    series, entry = PANDAS[name]
+    frame = released(pd.DataFrame({"a": series}), entry)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.dtypes["a"] == series.dtype
+    assert len(frame) == 3
+
+
+@pytest.mark.parametrize("entry", [LABELS, ORDER])
+def test_a_pandas_category_keeps_its_kind_and_has_all_labels_of_the_plan(entry: str) -> None:
+    series = pd.Series(pd.Categorical(["x", "y", "y"], categories=["y", "x"], ordered=True))
+    frame = released(pd.DataFrame({"a": series}), entry)
+    assert isinstance(frame.dtypes["a"], pd.CategoricalDtype)
+    assert frame.dtypes["a"].ordered
+    assert frame["a"].cat.categories.tolist() == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize("index", [["p", "q", "r"], [7, 7, 7], pd.date_range("2020", periods=3)])
+def test_the_index_of_a_pandas_frame_is_kept(index: Any) -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3]}, index=index)
+    assert released(frame, INTEGER).index.equals(frame.index)
+
+
+def test_a_pandas_frame_is_not_changed_by_its_release() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "z"]})
+    before = frame.copy(deep=True)
+    release(frame, Plan.parse(plan_text({"a": INTEGER, "b": LABELS})), source=SeededSource(1))
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_dropped_columns_and_the_order_of_the_others_are_respected_in_frames() -> None:
+    frame = pd.DataFrame({"b": ["x", "y"], "gone": ["s", "t"], "a": [1, 2]})
+    plan = Plan.parse(plan_text({"a": INTEGER, "b": LABELS, "gone": 'kind = "drop"'}))
+    assert list(release(frame, plan, source=SeededSource(1)).table.columns) == ["b", "a"]
+
+
+POLARS = {
+    "Int64": (pl.Series("a", [1, None, 3]), COUNT),
+    "Int8": (pl.Series("a", [1, 2, 3], dtype=pl.Int8), INTEGER),
+    "UInt64": (pl.Series("a", [1, 2, 3], dtype=pl.UInt64), INTEGER),
+    "Float32": (pl.Series("a", [1.5, None, 3.0], dtype=pl.Float32), NUMBER),
+    "String": (pl.Series("a", ["x", "y", None]), LABELS),
+    "Categorical": (pl.Series("a", ["x", "y", None], dtype=pl.Categorical), LABELS),
+    "Boolean": (pl.Series("a", [True, None, False]), TRUTH),
+    "Date": (pl.Series("a", [DAY, None]), DATES),
+    "Datetime": (pl.Series("a", [datetime.datetime(2020, 1, 1, 5), None]), DATES),
+    "Decimal": (pl.Series("a", [Decimal("1.50"), None, Decimal("3.00")]), NUMBER),
+    "text dates": (pl.Series("a", ["2020-01-01", None]), DATES),
+}
+
+
+@pytest.mark.parametrize("name", POLARS)
+def test_a_polars_column_keeps_its_type(name: str) -> None:
+    series, entry = POLARS[name]
+    frame = released(pl.DataFrame({"a": series}), entry)
+    assert isinstance(frame, pl.DataFrame)
+    assert frame["a"].dtype == series.dtype
+    assert frame.height == len(series)
+
+
+ARROW = {
+    "int16": (pa.array([1, 2], pa.int16()), INTEGER),
+    "decimal128": (pa.array([Decimal("1.50"), None], pa.decimal128(9, 2)), NUMBER),
+    "float16": (pa.array(np.array([1, 2], np.float16)), NUMBER),
+    "date64": (pa.array([DAY, DAY], pa.date64()), DATES),
+    "timestamp[ns]": (pa.array([datetime.datetime(2020, 1, 1)] * 2, pa.timestamp("ns")), DATES),
+    "large_string": (pa.array(["x", "y"], pa.large_string()), LABELS),
+    "string_view": (pa.array(["x", "y"], pa.string_view()), LABELS),
+    "dictionary": (pa.array(["x", "y"]).dictionary_encode(), LABELS),
+    "bool": (pa.array([True, False]), TRUTH),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "as_file"),
+    # Parquet has no string views.
+    [(name, as_file) for name in ARROW for as_file in (False, True) if not (as_file and name == "string_view")],
+)
+def test_an_arrow_column_keeps_its_type(name: str, as_file: bool, tmp_path: Path) -> None:
+    array, entry = ARROW[name]
+    table: object = pa.table({"a": array})
+    if as_file:
+        papq.write_table(table, tmp_path / "t.parquet")
+        table = tmp_path / "t.parquet"
+    result = released(table, entry)
+    assert isinstance(result, pa.Table)
+    expected = papq.read_schema(table).field("a").type if as_file else array.type
+    assert result.schema.field("a").type == expected
+
+
+@pytest.mark.parametrize(
+    "narrow",
+    [
+        pa.array([1, 2] * 50, pa.int8()),
+        pa.array([1, 2] * 50, pa.uint8()),
+        pa.array([Decimal("1.0"), Decimal("2.0")] * 50, pa.decimal128(3, 1)),
+        pa.array([1, 2] * 50, pa.int8()).dictionary_encode(),
+    ],
+    ids=str,
+)
+def test_a_type_too_narrow_for_the_declared_range_is_widened_and_never_wraps_around(narrow: pa.Array) -> None:
+    values = released(pa.table({"a": narrow}), integer(1000), epsilon="0.01")["a"].to_pylist()
+    assert min(values) >= 0
+    assert max(values) == 1000  # at this ε about half of all draws end at either end
+
+
+def test_a_nullable_pandas_type_too_narrow_for_the_declared_range_is_widened() -> None:
+    frame = pd.DataFrame({"a": pd.Series([1, 2] * 50, dtype="Int8")})
+    values = released(frame, integer(1000), epsilon="0.01")["a"].tolist()
+    assert min(values) >= 0
+    assert max(values) == 1000
+
+
+def test_a_column_that_is_missing_throughout_gets_the_natural_type_of_its_kind() -> None:
+    result = released(pa.table({"a": pa.nulls(4)}), COUNT)
+    assert result.schema.field("a").type == pa.int64()
+    assert released(pd.DataFrame({"a": [None, None]}), LABELS).shape == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [pa.array([[1], [2]]), pa.array([{"q": 1}] * 2), pa.array([b"\xff", b"\xfe"]), pa.array([1, 2], pa.duration("s"))],
+    ids=lambda array: str(array.type),
+)
+@pytest.mark.parametrize("entry", [LABELS, INTEGER, DATES, TRUTH], ids=["category", "integer", "date", "boolean"])
+def test_columns_of_types_no_kind_can_read_are_refused(array: pa.Array, entry: str) -> None:
+    with pytest.raises(TableError, match="'a'"):
+        released(pa.table({"a": array}), entry)
+
+
+def test_record_batches_and_readers_are_read_like_tables() -> None:
+    batch = pa.RecordBatch.from_pydict({"a": [1, 2]})
+    assert released(batch, INTEGER).num_rows == 2
+    assert released(pa.RecordBatchReader.from_batches(batch.schema, [batch, batch]), INTEGER).num_rows == 4
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [{"a": [1]}, [1, 2], None, 5, pl.LazyFrame({"a": [1, 2]}), pd.Series([1, 2])],
+    ids=lambda thing: type(thing).__name__,
+)
+def test_things_that_are_no_tables_are_refused(thing: object) -> None:
+    with pytest.raises(TableError):
+        released(thing, INTEGER)
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused() -> None:
+    with pytest.raises(TableError):
+        released(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), INTEGER)
+
+
+def test_parquet_columns_with_dots_in_their_names_are_read(tmp_path: Path) -> None:
+    papq.write_table(pa.table({"FIXED.ASSETS": [1, 2], "FIXED": [3, 4]}), tmp_path / "t.parquet")
+    plan = Plan.parse(plan_text({"FIXED.ASSETS": INTEGER, "FIXED": INTEGER}))
+    assert release(tmp_path / "t.parquet", plan, source=SeededSource(1)).table.column_names == ["FIXED.ASSETS", "FIXED"]

@@ -1,0 +1,187 @@
+"""Who may import whom, who may draw randomness, and how little `import rankveil` loads."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import rankveil
+from tests.support import Ran
+
+PACKAGE = Path(rankveil.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# From the bottom to the top. A module may import its own layer's package and whatever lies below.
+LAYERS = (
+    ("errors", "_version"),
+    ("taxonomy", "noise", "engines"),
+    ("ledger",),
+    ("flow.budget",),
+    ("flow.declare",),
+    ("flow.microaggregate",),
+    ("flow.protect",),
+    ("flow.relink",),
+    ("flow.write",),
+    ("published",),
+    ("methods", "certificate", "preview", "pipeline", "evaluate", "audit", "verify"),
+    ("report",),
+    ("reproduce",),
+    ("cli", "web"),
+)
+HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
+
+
+def module_name(path: Path) -> str:
+    parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer_of(name: str) -> str | None:
+    """The longest package of LAYERS that holds a module; None for `rankveil` and `rankveil.flow` themselves."""
+    matches = [package for package in HEIGHT if name == package or name.startswith(package + ".")]
+    return max(matches, key=len, default=None)
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Modules below `rankveil` that a module names in an import, those under TYPE_CHECKING and in functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute here"
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def upward_imports(source: str, name: str) -> list[str]:
+    own = layer_of(name)
+    assert own is not None, f"{name} has no place in the layers"
+    targets = {target.removeprefix("rankveil.") for target in imported(ast.parse(source)) if target[:9] == "rankveil."}
+    layers = {layer for layer in map(layer_of, targets) if layer is not None and layer != own}
+    same_height = {("methods", "certificate", "preview", "pipeline", "evaluate", "audit", "verify")}
+    return sorted(
+        layer
+        for layer in layers
+        if HEIGHT[layer] > HEIGHT[own] or (HEIGHT[layer] == HEIGHT[own] and LAYERS[HEIGHT[own]] not in same_height)
+    )
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if module_name(path) not in ("", "flow")], ids=module_name)
+def test_imports_point_downward_only(path: Path) -> None:
+    assert upward_imports(path.read_text(), module_name(path)) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "caught"),
+    [
+        ("from rankveil.published.mdav import mdav", "flow.protect.records", ["published"]),
+        ("import rankveil.cli", "errors", ["cli"]),
+        ("from rankveil import pipeline", "flow.write", ["pipeline"]),
+        ("def f():\n    from rankveil.flow.protect import Mechanism", "flow.microaggregate.blocks", ["flow.protect"]),
+        ("from rankveil.noise import below", "taxonomy.graph", ["noise"]),
+    ],
+)
+def test_the_layer_check_catches_an_import_that_points_upward(source: str, name: str, caught: list[str]) -> None:
+    assert upward_imports(source, name) == caught
+
+
+def test_the_steps_of_the_flow_never_import_a_later_step() -> None:
+    steps = [layer[0] for layer in LAYERS if layer[0].startswith("flow.") and layer[0] != "flow.budget"]
+    assert steps == ["flow.declare", "flow.microaggregate", "flow.protect", "flow.relink", "flow.write"]
+    assert {f"flow.{path.stem}" for path in (PACKAGE / "flow").iterdir() if path.stem[0] != "_"} == {
+        *steps,
+        "flow.budget",
+    }
+
+
+# Randomness
+
+_RANDOM_MODULES = {"random", "secrets", "uuid", "numpy.random"}
+
+
+def randomness_in(source: str) -> list[str]:
+    """Where a module reaches for randomness by itself."""
+    tree = ast.parse(source)
+    found = [
+        name for name in imported(tree) if any(name == bad or name.startswith(bad + ".") for bad in _RANDOM_MODULES)
+    ]
+    found += [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node) in ("os.urandom", "os.getrandom", "np.random", "numpy.random")
+    ]
+    return found + [name for name in imported(tree) if name in ("os.urandom", "os.getrandom")]
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.parent.name != "noise"], ids=module_name)
+def test_only_the_noise_package_touches_randomness(path: Path) -> None:
+    assert randomness_in(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os\nos.urandom(4)",
+        "from os import urandom",
+        "import numpy as np\nnp.random.default_rng()",
+        "from numpy.random import default_rng",
+        "import secrets",
+        "from random import choice",
+    ],
+)
+def test_the_randomness_check_catches_every_usual_source(source: str) -> None:
+    assert randomness_in(source)
+
+
+def test_the_system_source_is_where_randomness_comes_from() -> None:
+    assert randomness_in((PACKAGE / "noise" / "source.py").read_text()) == ["os.urandom"]
+
+
+# Loading
+
+HEAVY = ("pyarrow", "pydantic", "rich", "numpy", "pandas", "polars", "scipy", "vl_convert")
+
+
+def _loaded_after(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys\nprint(*sorted(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_rankveil_loads_none_of_the_heavy_libraries() -> None:
+    assert _loaded_after("import rankveil") == set()
+
+
+def test_using_a_name_of_the_public_api_loads_what_it_needs_and_no_data_frame_library() -> None:
+    loaded = _loaded_after("import rankveil\nrankveil.Plan")
+    assert "pydantic" in loaded
+    assert not loaded & {"pandas", "polars", "scipy", "vl_convert", "rich"}
+
+
+def test_every_name_of_the_public_api_exists() -> None:
+    assert all(getattr(rankveil, name) is not None for name in rankveil.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = rankveil.nonsense
+
+
+def test_functions_of_the_public_api_stay_functions_after_modules_of_their_name_were_imported() -> None:
+    code = (
+        "import rankveil as rv\nimport rankveil.preview, rankveil.evaluate.measures, rankveil.pipeline\n"
+        "from rankveil import evaluate, preview\n"
+        "assert all(map(callable, (evaluate, preview, rv.evaluate, rv.evaluate, rv.preview, rv.preview, rv.release)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_lists_the_commands_and_the_exit_codes(run_cli: Callable[..., Ran]) -> None:
+    shown = run_cli("--help")
+    assert shown.code == 0
+    assert all(command in shown.out for command in ("init", "release", "evaluate", "methods"))
+    assert "3 data outside the plan" in shown.out
