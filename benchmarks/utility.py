@@ -142,6 +142,7 @@ def compare(case: Case, epsilon: str, runs: int, *, quick: bool) -> dict[str, An
         "synthetic": figures(case, releases(case, "synthetic", epsilon, runs)),
         "published": {key: by_k[k][key] for key, k in best.items()},
         "best_k": best,
+        "published_by_k": by_k,
         "laplace": figures(case, releases(case, "laplace", epsilon, runs)),
     }
 

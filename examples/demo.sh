@@ -22,6 +22,7 @@ run()     { printf '\n$ %s\n' "$*"; "$@"; }
 
 rm -rf "$out"
 mkdir "$out"
+export RANKVEIL_LEDGER="$out/ledger.sqlite"   # a ledger of the demo's own
 
 say "rankveil on Adult: 32,561 people, 15 columns (UCI Machine Learning Repository, CC BY 4.0)."
 

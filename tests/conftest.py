@@ -23,6 +23,14 @@ settings.register_profile("rankveil", deadline=None, suppress_health_check=[Heal
 settings.load_profile("rankveil")
 
 
+@pytest.fixture(autouse=True)
+def ledger_of_this_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test enters anything in the ledger of the person who runs it."""
+    path = tmp_path_factory.mktemp("ledger") / "ledger.sqlite"
+    monkeypatch.setenv("RANKVEIL_LEDGER", str(path))
+    return path
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The shared public data sets; RANKVEIL_DATA names another folder."""

@@ -75,6 +75,13 @@ class PlanNote(_Part):
     file_sha256: str | None = Field(description="Of the plan file as it was read, before options changed it.")
 
 
+class LedgerNote(_Part):
+    """The entry that paid for the release."""
+
+    entry: int
+    seal: str
+
+
 class ReleaseNote(_Part):
     file: str
     format: Literal["csv", "parquet"]
@@ -102,6 +109,7 @@ class Certificate(_Part):
     linkage: str | None = Field(None, description="How columns were linked, where a public rule decided it.")
     remarks: tuple[str, ...] = Field((), description="What the method asks readers to know, such as lower bounds.")
     columns: tuple[ColumnNote, ...]
+    ledger: LedgerNote | None = Field(None, description="The ledger's entry; null for tests.")
     plan: PlanNote
     release: ReleaseNote | None
 

@@ -20,6 +20,7 @@ from rankveil.flow.declare import Plan, Schema, declare
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.relink import Rows
 from rankveil.flow.write import OutputFolder, Written, as_arrow
+from rankveil.ledger import Ledger, Reservation, default_ledger_path, fingerprint
 from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 
@@ -50,6 +51,7 @@ def release(
     accept_no_guarantee: bool = False,
     overwrite: bool = False,
     source: RandomSource | None = None,
+    ledger: str | Path | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Progress = _silent,
 ) -> Release:
@@ -57,8 +59,9 @@ def release(
 
     `table` is a path to a CSV or Parquet file, a pandas or polars frame, or anything with the Arrow C stream.
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
-    (`published:...`) needs `accept_no_guarantee=True`. `source` is for tests: anything but the system's generator
-    marks the certificate as not for release.
+    (`published:...`) needs `accept_no_guarantee=True`. The release is entered in the ledger (by default the user's
+    own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `source` is for tests:
+    anything but the system's generator marks the certificate as not for release, and leaves the ledger alone.
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     method = check_consent(plan, accept_no_guarantee=accept_no_guarantee)
@@ -73,13 +76,16 @@ def release(
     )
     progress("reading the table and grouping")
     grouped = method.microaggregate(dataset, plan.release.k or 1)
+    # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
+    book = _Book.entered(ledger, plan, method, opened, clock) if source.releasable else None
     progress("drawing noise")
     protected = method.protect(grouped, budget, source)
     progress("linking columns")
     rows = method.relink(protected, budget, source)
 
     def certify(written: Written | None) -> Certificate:
-        return _certificate(plan, method, schema, rows, source, clock(), written, _file_format(opened))
+        entry = None if book is None else book.reservation
+        return _certificate(plan, method, schema, rows, source, clock(), written, _file_format(opened), entry)
 
     if folder is None:
         result = as_arrow(rows)
@@ -91,8 +97,35 @@ def release(
         made.append(certify(written))
         return made[0].to_json()
 
-    folder.publish(rows, opened.dialect.separator if opened.dialect else ",", certified)
+    written = folder.publish(rows, opened.dialect.separator if opened.dialect else ",", certified)
+    if book is not None:
+        book.published(written.sha256)
     return Release(None, made[0], folder.path)
+
+
+@dataclass(frozen=True)
+class _Book:
+    """A release's entry in the ledger."""
+
+    path: Path
+    identity: str
+    reservation: Reservation
+    clock: Callable[[], datetime]
+
+    @classmethod
+    def entered(
+        cls, path: str | Path | None, plan: Plan, method: Method, table: Table, clock: Callable[[], datetime]
+    ) -> _Book:
+        where = default_ledger_path() if path is None else Path(path)
+        with Ledger(where, clock=clock) as ledger:
+            identity = fingerprint(table, plan.release.population, ledger.key)
+            epsilon = Fraction(plan.release.epsilon) if method.differentially_private else None
+            reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), method.name)
+        return cls(where, identity, reservation, clock)
+
+    def published(self, release_sha256: str) -> None:
+        with Ledger(self.path, clock=self.clock) as ledger:
+            ledger.published(self.identity, self.reservation, release_sha256)
 
 
 def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
@@ -147,6 +180,7 @@ def _certificate(
     now: datetime,
     written: Written | None,
     file_format: str,
+    entry: Reservation | None,
 ) -> Certificate:
     public = any(not column.protected for column in schema.columns)
     return Certificate(
@@ -173,6 +207,7 @@ def _certificate(
         linkage=rows.linkage or None,
         remarks=rows.remarks,
         columns=tuple(certificates.describe(column) for column in rows.schema.columns),
+        ledger=None if entry is None else certificates.LedgerNote(entry=entry.number, seal=entry.seal),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
         release=None
         if written is None

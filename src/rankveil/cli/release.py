@@ -19,6 +19,7 @@ from rankveil.cli.output import json_option, print_json, print_table, progress
 @click.option("--delta", help="Use this δ instead of the plan's (methods that allow one).")
 @click.option("--k", type=int, help="Use this cluster size instead of the plan's.")
 @click.option("--accept-no-guarantee", is_flag=True, help="Allow a published method, which gives no guarantee.")
+@click.option("--ledger", type=click.Path(path_type=Path), help="Enter the release here instead of the user's ledger.")
 @click.option("--overwrite", is_flag=True, help="Replace a release that is already in the folder.")
 @click.option("--dry-run", is_flag=True, help="Show noise per column from the plan alone; read no data, write nothing.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
@@ -32,6 +33,7 @@ def command(
     delta: str | None,
     k: int | None,
     accept_no_guarantee: bool,
+    ledger: Path | None,
     overwrite: bool,
     dry_run: bool,
     quiet: bool,
@@ -39,7 +41,8 @@ def command(
 ) -> None:
     """Publish a protected copy of TABLE as the plan describes.
 
-    Writes the release, in the format of TABLE, and certificate.json to --out.
+    Writes the release, in the format of TABLE, and certificate.json to --out. The plan's ε is entered in the ledger
+    first and is not given back if the run fails.
 
     \b
       rankveil release patients.csv --plan plan.toml --dry-run
@@ -59,7 +62,13 @@ def command(
 
     with progress(quiet=quiet or as_json) as show:
         made = release(
-            table, plan, out=out, accept_no_guarantee=accept_no_guarantee, overwrite=overwrite, progress=show
+            table,
+            plan,
+            out=out,
+            accept_no_guarantee=accept_no_guarantee,
+            overwrite=overwrite,
+            ledger=ledger,
+            progress=show,
         )
     certificate = made.certificate
     assert certificate.release is not None  # noqa: S101 - a folder was given
@@ -81,6 +90,8 @@ def command(
         click.echo(certificate.reason)
     click.echo(f"Release      {out / certificate.release.file}  ({certificate.rows} rows)")
     click.echo(f"Certificate  {out / 'certificate.json'}")
+    if certificate.ledger is not None:
+        click.echo(f"Ledger       entry {certificate.ledger.entry}")
 
 
 def _show_dry_run(plan: object, *, as_json: bool) -> None:

@@ -4,7 +4,7 @@ store.py      the SQLite file: entries chained by keyed hashes, written in trans
 identity.py   which table an entry is about: a keyed fingerprint that discloses nothing
 """
 
-from rankveil.ledger.identity import default_ledger_path, fingerprint
+from rankveil.ledger.identity import default_ledger_path, fingerprint, population_identity
 from rankveil.ledger.store import Entry, Ledger, Reservation
 
-__all__ = ["Entry", "Ledger", "Reservation", "default_ledger_path", "fingerprint"]
+__all__ = ["Entry", "Ledger", "Reservation", "default_ledger_path", "fingerprint", "population_identity"]

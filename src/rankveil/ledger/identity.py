@@ -31,9 +31,14 @@ def default_ledger_path() -> Path:
 
 
 def fingerprint(table: Table, population: str | None, key: bytes) -> str:
-    """The identity of a table, or of the population it is taken from."""
-    content = b"population\0" + population.encode() if population else b"table\0" + _digest(table)
-    return hmac.new(key, content, hashlib.sha256).hexdigest()
+    """The identity of a table, or of the population it is taken from, if the plan names one."""
+    if population is not None:
+        return population_identity(population, key)
+    return hmac.new(key, b"table\0" + _digest(table), hashlib.sha256).hexdigest()
+
+
+def population_identity(population: str, key: bytes) -> str:
+    return hmac.new(key, b"population\0" + population.encode(), hashlib.sha256).hexdigest()
 
 
 def _digest(table: Table) -> bytes:

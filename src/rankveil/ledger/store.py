@@ -117,8 +117,9 @@ class Ledger:
         with self._transaction():
             connection.execute("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
             connection.execute(
-                "CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, identity TEXT NOT NULL, kind TEXT NOT NULL,"
-                " at TEXT NOT NULL, epsilon TEXT, delta TEXT, note TEXT NOT NULL, seal TEXT NOT NULL)"
+                "CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, identity TEXT NOT NULL,"
+                " kind TEXT NOT NULL, at TEXT NOT NULL, epsilon TEXT, delta TEXT, note TEXT NOT NULL,"
+                " seal TEXT NOT NULL)"
             )
             for change in ("UPDATE", "DELETE"):
                 connection.execute(
@@ -167,6 +168,7 @@ class Ledger:
         """Enter a release before its noise is drawn. `epsilon` is None for a release without a guarantee."""
         try:
             with self._transaction():
+                self._refuse_if_broken()
                 account = self.account(identity)
                 if epsilon is None and account.cap_epsilon is not None:
                     raise BudgetError(
@@ -258,6 +260,14 @@ class Ledger:
                 return expected
             before, expected = entry.seal, expected + 1
         return None
+
+    def _refuse_if_broken(self) -> None:
+        broken = self.broken_at()
+        if broken is not None:
+            raise BudgetError(
+                f"The ledger {self.path} was tampered with: entry {broken} does not fit its seal.",
+                remedy="Compare it with a copy and restore it; no release is entered in a ledger that does not hold.",
+            )
 
     def close(self) -> None:
         self._connection.close()

@@ -209,6 +209,9 @@ class ReleaseEntry(_Entry):
     delta: Annotated[Decimal, Field(gt=0, lt=1, allow_inf_nan=False), AfterValidator(_of_sane_size)] | None = Field(
         None, description="Allowed probability of more than ε; by default none (pure differential privacy)."
     )
+    population: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="Name of the people the table is about: extracts of one population share a budget."
+    )
     expected_rows: PositiveInteger | None = Field(
         None, description="Roughly how many rows the table has, for dry runs only: the rules depend on it."
     )

@@ -1,0 +1,130 @@
+"""Attack a method and say what is certain about its ε.
+
+Guarantee    `consistent` proves nothing; the theorems carry the guarantee. `refuted` is wrong with a probability of at
+             most 1e-6 for all methods together (findings.py).
+Argument     Each method claims ε for its table. A published method is held to what its paper claims for the table;
+             for one that adds no noise nobody claims any ε, and it is held to the same ε for comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+from rankveil.audit.cases import linked, lists, published, records
+from rankveil.audit.cases.setting import Setting
+from rankveil.audit.findings import Finding
+from rankveil.methods import METHODS, Method, method_named
+from rankveil.noise import RandomSource, SystemSource
+
+RUNS = 2000
+
+Attacks = Callable[[Setting], Iterator[Finding]]
+_ATTACKS: dict[str, Attacks] = {
+    "synthetic": linked.attacks_on_synthetic,
+    "aligned": linked.attacks_on_aligned,
+    "laplace": records.attacks,
+    "unlinked": lists.attacks_on_unlinked,
+    "multivariate": lists.attacks_on_multivariate,
+}
+
+
+def _silent(stage: str) -> None:
+    """No progress wanted."""
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    method: str
+    claimed_epsilon: Fraction
+    findings: tuple[Finding, ...]
+    expected: Literal["consistent", "refuted"]  # by the theory
+    why_not: str = ""
+
+    @property
+    def refutations(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.refuted)
+
+    @property
+    def verdict(self) -> Literal["consistent", "refuted"]:
+        return "refuted" if self.refutations else "consistent"
+
+    @property
+    def structural(self) -> bool:
+        """Some output can occur for one table and not for its neighbour: the loss is infinite."""
+        return any(math.isinf(finding.lower_bound) for finding in self.findings)
+
+    @property
+    def lower_bound(self) -> float:
+        """The largest finite bound on the ε of the whole table."""
+        whole = [finding for finding in self.findings if finding.whole and finding.unit == "epsilon"]
+        return max((each.lower_bound for each in whole if math.isfinite(each.lower_bound)), default=0.0)
+
+    @property
+    def runs(self) -> int:
+        return sum(finding.runs for finding in self.findings)
+
+    @property
+    def as_expected(self) -> bool:
+        return self.verdict == self.expected
+
+    def explanation(self) -> str:
+        """In words, for a refuted claim."""
+        if not self.refutations:
+            return ""
+        lines = []
+        for finding in self.refutations:
+            claimed = f"{finding.claimed:.4g}"
+            if math.isinf(finding.lower_bound):
+                lines.append(f"{finding.case}: the loss is infinite, claimed {claimed}. {finding.detail}")
+            else:
+                what = "" if finding.whole else " for this share of the budget"
+                unit = {"epsilon": "ε", "mu": "μ", "rho": "ρ"}[finding.unit]
+                bound = f"{unit} is at least {finding.lower_bound:.4g}"
+                lines.append(f"{finding.case}: {bound}, claimed {claimed}{what}. {finding.detail}")
+        return "\n".join([*([self.why_not] if self.why_not else []), *(f"- {line}" for line in lines)])
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "claimed_epsilon": float(self.claimed_epsilon),
+            "lower_bound": round(self.lower_bound, 6),
+            "structural": self.structural,
+            "verdict": self.verdict,
+            "runs": self.runs,
+            "explanation": self.explanation() or None,
+            "cases": [finding.as_dict() for finding in self.findings],
+        }
+
+
+def audit(
+    method: str | Method,
+    epsilon: Fraction | Decimal | str | int = 1,
+    *,
+    runs: int = RUNS,
+    source: RandomSource | None = None,
+    progress: Callable[[str], None] = _silent,
+) -> AuditResult:
+    """Attack a method that claims ε. `runs`: whole releases per table; cheaper draws are made 200 times as often."""
+    method = method_named(method) if isinstance(method, str) else method
+    setting = Setting(method, Fraction(epsilon), runs, SystemSource() if source is None else source)
+    findings = []
+    for finding in _ATTACKS.get(method.name, published.attacks)(setting):
+        progress(f"{method.name}: {finding.case}")
+        findings.append(finding)
+    expected: Literal["consistent", "refuted"] = "consistent" if method.differentially_private else "refuted"
+    return AuditResult(method.name, setting.epsilon, tuple(findings), expected, method.why_not)
+
+
+def audit_all(
+    epsilon: Fraction | Decimal | str | int = 1,
+    *,
+    runs: int = RUNS,
+    source: RandomSource | None = None,
+    progress: Callable[[str], None] = _silent,
+) -> list[AuditResult]:
+    return [audit(name, epsilon, runs=runs, source=source, progress=progress) for name in METHODS]

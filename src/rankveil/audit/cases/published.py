@@ -1,0 +1,108 @@
+"""Attacks on the published methods: rows that are equal give away who shares a cluster.
+
+Rows in order    n = 4, k = 2, X = (0, 1, 2, 3), X' = (4, 1, 2, 3): under X records 1 and 2 share a cluster, so their
+                 rows are equal whatever the noise; under X' they do not, and differ. The loss is infinite.
+Rows shuffled    individual ranking, two columns, X = ((0,0), (1,1), (2,2), (3,3)), X' changes (1,1) to (1,4): under X
+                 both columns have the same clusters, so there are at most two different rows; under X' there are four.
+                 Whole records in clusters (the predecessor) always give two; but its noise leaves out the factor m, so
+                 one cluster in two columns already loses 2ε.
+Labels           Algorithm 2 is calibrated to one cluster. A record that moves through the order changes all of them.
+Reference        privacy.md, Theorem 3, F6 and F12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from rankveil.audit.bounds import Scores
+from rankveil.audit.cases.lists import EQUALITY, distinct_rows, first_two_differ, lowest
+from rankveil.audit.cases.setting import Setting
+from rankveil.audit.findings import Finding, exact, sampled, structural
+from rankveil.audit.laws import exponential_law
+from rankveil.audit.tables import Rows, dataset, labels, number, replaced, whole_releases
+from rankveil.flow.budget import Budget
+from rankveil.flow.declare import Column
+from rankveil.flow.declare.domain import Codes, Nominal
+from rankveil.flow.microaggregate import Clustered
+from rankveil.flow.protect.records import DISTANCE_UNITS
+from rankveil.noise import permutation
+
+WIDTH = 1000
+
+
+def attacks(on: Setting) -> Iterator[Finding]:
+    step = WIDTH // 4  # values far enough apart that noise, not rounding, decides
+    in_order, in_pairs = (tuple([[step * v for v in row] for row in rows] for rows in pair) for pair in EQUALITY)
+    one, two = [number("a", WIDTH)], [number("a", WIDTH), number("b", WIDTH)]
+    yield from _equality_pattern(on, "rows in order: do rows 1 and 2 differ?", one, *in_order, first_two_differ, 0)
+    if on.method.name in ("published:individual-ranking", "published:ranking"):
+        shuffled_rows = "rows shuffled: more than two different rows?"
+        yield from _equality_pattern(on, shuffled_rows, two, *in_pairs, _distinct_after_shuffling(on), 2)
+    if on.method.name == "published:individual-ranking":
+        yield _list_of_labels(on)
+    if on.method.name == "published:multivariate":
+        pair: Rows = [[0, 0]] * 2
+        observe = whole_releases(
+            on.method, two, pair, replaced(pair, 1, [WIDTH, WIDTH]), 2, on.epsilon, on.source, lowest
+        )
+        yield sampled("rows shuffled: one cluster, high in both columns?", on.claimed, observe, on.runs)
+
+
+def _equality_pattern(
+    on: Setting,
+    case: str,
+    columns: Sequence[Column],
+    original: Rows,
+    changed: Rows,
+    pattern: Callable[[Mapping[str, Codes]], float],
+    never_beyond: int,
+) -> Iterator[Finding]:
+    """`pattern` is at most `never_beyond` under X, by the way the method groups X: one larger value proves it all."""
+    observe = whole_releases(on.method, columns, original, changed, 2, on.epsilon, on.source, pattern)
+    seen = observe(True, on.runs // 2)
+    beyond = int(np.count_nonzero(seen > never_beyond))
+    if beyond and _same_cluster_everywhere(on.method.microaggregate(dataset(columns, original), 2)):
+        detail = f"cannot happen under X, whose clusters are {{1,2}} and {{3,4}}; seen {beyond} times in {len(seen)} releases of X'"
+        yield structural(case, on.claimed, runs=len(seen), detail=detail)
+    yield sampled(f"{case} (statistical form)", on.claimed, observe, on.runs)
+
+
+def _same_cluster_everywhere(clustered: Clustered) -> bool:
+    """Whether records 1 and 2 share a cluster, and records 3 and 4, in every column."""
+    return all(
+        sorted(map(sorted, np.split(clusters.clustering.rows, clusters.clustering.starts[1:]))) == [[0, 1], [2, 3]]
+        for clusters in clustered.columns
+    )
+
+
+def _distinct_after_shuffling(on: Setting) -> Callable[[Mapping[str, Codes]], float]:
+    def pattern(codes: Mapping[str, Codes]) -> float:
+        order = permutation(on.source, 4)
+        return distinct_rows({name: column[order] for name, column in codes.items()})
+
+    return pattern
+
+
+def _list_of_labels(on: Setting) -> Finding:
+    """Six labels, twenty records each; one record goes from the first to the last in the order."""
+    column = labels("a", 6)
+    nominal = column.domain
+    if not isinstance(nominal, Nominal):
+        raise TypeError("labels are nominal")
+    order = nominal.taxonomy.order.tolist()
+    rows: Rows = [[label] for label in order for _ in range(20)]
+    laws = []
+    for table in (rows, replaced(rows, 0, [order[-1]])):
+        clustered: Clustered = on.method.microaggregate(dataset([column], table), 20)
+        (note,) = on.method.protect(clustered, Budget(on.epsilon), on.source).notes
+        counts = np.concatenate([counts for _, counts in clustered.columns[0].label_counts()])
+        distances = np.rint(nominal.taxonomy.distances[: nominal.label_count] * DISTANCE_UNITS).astype(np.int64)
+        laws.append(exponential_law(-(counts @ distances), (note.scale or Fraction(1)) * DISTANCE_UNITS))
+    detail = "six clusters change, each within its own ε"
+    return exact("the list of labels (Algorithm 2)", on.claimed, laws[0].loss(laws[1]), runs=2, detail=detail)
+
+
+__all__ = ["Scores", "attacks"]

@@ -1,0 +1,172 @@
+"""`rankveil ledger`"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from pathlib import Path
+
+import click
+
+from rankveil.cli.output import json_option, print_json, print_table
+
+
+@click.group("ledger")
+def command() -> None:
+    """What was spent on which table, and what is left.
+
+    Every release is entered before its noise is drawn. The ledger is RANKVEIL_LEDGER, or ledger.sqlite in the user's
+    data folder, or what --ledger names. Its key lies beside it: keep a copy of both.
+
+    \b
+      rankveil ledger cap people.csv --epsilon 3
+      rankveil ledger show
+      rankveil ledger verify
+    """
+
+
+_ledger = click.option("--ledger", "path", type=click.Path(path_type=Path), help="The ledger to use.")
+_population = click.option("--population", help="The population named in the plan, instead of a table.")
+
+
+@command.command("init")
+@_ledger
+@json_option
+def init_command(path: Path | None, as_json: bool) -> None:
+    """Make a ledger and its key, if they are not there yet.
+
+    \b
+      rankveil ledger init --ledger office.sqlite
+    """
+    from rankveil.ledger import Ledger, default_ledger_path
+
+    where = path or default_ledger_path()
+    with Ledger(where) as ledger:
+        entries = len(ledger.entries())
+    if as_json:
+        print_json({"ledger": str(where), "entries": entries})
+        return
+    click.echo(f"Ledger {where} with {entries} entries. Keep a copy of it and of {where.name}.key.")
+
+
+@command.command("show")
+@_ledger
+@click.option("--entries", is_flag=True, help="Every entry instead of one line per table.")
+@json_option
+def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
+    """What each table has spent, and its cap.
+
+    \b
+      rankveil ledger show --json
+    """
+    from dataclasses import asdict
+
+    from rankveil.ledger import Ledger, default_ledger_path
+
+    with Ledger(path or default_ledger_path()) as ledger:
+        accounts, lines = ledger.accounts(), ledger.entries()
+    if as_json:
+        print_json(
+            {
+                "tables": [
+                    {key: str(value) if value is not None else None for key, value in asdict(account).items()}
+                    for account in accounts
+                ],
+                "entries": [asdict(line) for line in lines],
+            }
+        )
+        return
+    if entries:
+        rows = [[str(e.number), e.at, e.kind, e.identity[:12], e.epsilon or "–", e.delta or "–", e.note] for e in lines]
+        print_table("", ["entry", "time", "kind", "table", "ε", "δ", "note"], rows)
+        return
+    rows = []
+    for account in accounts:
+        cap = account.cap_epsilon
+        left = "–" if cap is None else f"{float(cap - account.spent_epsilon):.6g}"
+        rows.append(
+            [
+                account.identity[:12],
+                str(account.releases),
+                f"{float(account.spent_epsilon):.6g}",
+                f"{float(account.spent_delta):.3g}",
+                "none" if cap is None else f"{float(cap):.6g}",
+                left,
+                "released without a guarantee" if account.unprotected else "",
+            ]
+        )
+    print_table("", ["table", "releases", "ε spent", "δ spent", "cap", "ε left", ""], rows, numbers_from=1)
+
+
+@command.command("cap")
+@click.argument("table", type=click.Path(path_type=Path), required=False)
+@_population
+@_ledger
+@click.option("--epsilon", required=True, help="What all releases of the table may spend together.")
+@click.option("--delta", default="0", show_default=True, help="The same for δ.")
+@json_option
+def cap_command(
+    table: Path | None, population: str | None, path: Path | None, epsilon: str, delta: str, as_json: bool
+) -> None:
+    """Set, once and for all, what a TABLE (or a population) may spend.
+
+    \b
+      rankveil ledger cap people.csv --epsilon 3 --delta 1e-6
+      rankveil ledger cap --population patients-2031 --epsilon 3
+    """
+    from rankveil.engines import open_table
+    from rankveil.ledger import Ledger, default_ledger_path, fingerprint, population_identity
+
+    limits = [_amount(name, text) for name, text in (("--epsilon", epsilon), ("--delta", delta))]
+    if limits[0] == 0:
+        raise click.UsageError("--epsilon must be more than 0.")
+    with Ledger(path or default_ledger_path()) as ledger:
+        if table is not None and population is None:
+            identity = fingerprint(open_table(table), None, ledger.key)
+        elif population is not None and table is None:
+            identity = population_identity(population, ledger.key)
+        else:
+            raise click.UsageError("Give either a TABLE or --population.")
+        ledger.cap(identity, *limits)
+        account = ledger.account(identity)
+    if as_json:
+        print_json({"table": identity, "cap_epsilon": str(limits[0]), "cap_delta": str(limits[1])})
+        return
+    click.echo(f"Cap set for table {identity[:12]}: ε = {epsilon}; spent so far: {float(account.spent_epsilon):.6g}.")
+
+
+def _amount(name: str, text: str) -> Fraction:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise click.UsageError(f"{name} must be a number.") from None
+    if not number.is_finite() or number < 0 or abs(number.adjusted()) > 40:
+        raise click.UsageError(f"{name} must be a number of at least 0.")
+    return Fraction(number)
+
+
+@command.command("verify")
+@_ledger
+@json_option
+def verify_command(path: Path | None, as_json: bool) -> None:
+    """Check that no entry was changed, removed or put in another order.
+
+    \b
+      rankveil ledger verify
+    """
+    from rankveil.errors import BudgetError
+    from rankveil.ledger import Ledger, default_ledger_path
+
+    where = path or default_ledger_path()
+    with Ledger(where) as ledger:
+        broken, count = ledger.broken_at(), len(ledger.entries())
+    if as_json:
+        print_json({"ledger": str(where), "entries": count, "broken_at": broken})
+    if broken is not None:
+        raise BudgetError(
+            f"The ledger {where} was tampered with: entry {broken} does not fit its seal.",
+            cost="",
+            remedy="Compare it with a copy; releases after that entry cannot be relied on to be complete.",
+        )
+    if not as_json:
+        click.echo(f"All {count} entries of {where} hold.")

@@ -1,0 +1,92 @@
+"""Releases and the ledger: entered before the noise, never taken back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import rankveil as rv
+from rankveil.engines import open_table
+from rankveil.errors import BudgetError, DomainError
+from rankveil.flow import budget
+from rankveil.ledger import Ledger, fingerprint
+from rankveil.noise import SeededSource
+from tests.support import integer, plan_text
+
+TABLE = pa.table({"a": [1, 2, 3, 4] * 20})
+PLAN = rv.Plan.parse(plan_text({"a": integer(9)}, method="synthetic"))
+
+
+def entries(path: Path) -> list[str]:
+    with Ledger(path) as ledger:
+        assert ledger.broken_at() is None
+        return [entry.kind for entry in ledger.entries()]
+
+
+def test_a_release_is_entered_and_its_certificate_quotes_the_entry(ledger_of_this_test: Path, tmp_path: Path) -> None:
+    made = rv.release(TABLE, PLAN, out=tmp_path / "out")
+    assert entries(ledger_of_this_test) == ["spend", "published"]
+    with Ledger(ledger_of_this_test) as ledger:
+        spend, published = ledger.entries()
+    assert made.certificate.ledger is not None
+    assert (made.certificate.ledger.entry, made.certificate.ledger.seal) == (spend.number, spend.seal)
+    assert made.certificate.release is not None
+    assert made.certificate.release.sha256 in published.note
+
+
+def test_a_run_that_fails_while_drawing_noise_has_spent_its_epsilon(
+    ledger_of_this_test: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        assert entries(ledger_of_this_test) == ["spend"], "noise is drawn before the spend is on the disk"
+        raise RuntimeError("power cut")
+
+    monkeypatch.setattr(budget, "discrete_laplace", broken)
+    with pytest.raises(RuntimeError):
+        rv.release(TABLE, PLAN)
+    assert entries(ledger_of_this_test) == ["spend"]
+
+
+def test_a_table_that_does_not_fit_the_plan_costs_nothing(ledger_of_this_test: Path) -> None:
+    with pytest.raises(DomainError):
+        rv.release(pa.table({"a": [1, 2, 300]}), PLAN)
+    assert not ledger_of_this_test.exists()
+
+
+def test_no_noise_is_drawn_if_the_ledger_refuses(ledger_of_this_test: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Ledger(ledger_of_this_test) as ledger:
+        ledger.cap(fingerprint(open_table(TABLE), None, ledger.key), Fraction(1, 2), Fraction(0))
+
+    def drawn(*arguments: object) -> None:
+        raise AssertionError("noise was drawn")
+
+    monkeypatch.setattr(budget, "discrete_laplace", drawn)
+    with pytest.raises(BudgetError, match="Requested"):
+        rv.release(TABLE, PLAN)
+
+
+def test_releases_of_one_population_share_a_cap(ledger_of_this_test: Path) -> None:
+    plan = PLAN.with_release(population="patients")
+    rv.release(TABLE, plan)
+    rv.release(pa.table({"a": [5, 6, 7]}), plan)
+    with Ledger(ledger_of_this_test) as ledger:
+        (account,) = ledger.accounts()
+    assert account.spent_epsilon == 2
+
+
+def test_a_seeded_test_run_leaves_the_ledger_alone(ledger_of_this_test: Path) -> None:
+    made = rv.release(TABLE, PLAN, source=SeededSource(1))
+    assert made.certificate.ledger is None
+    assert not ledger_of_this_test.exists()
+
+
+def test_a_release_refused_by_the_ledger_leaves_no_file_behind(ledger_of_this_test: Path, tmp_path: Path) -> None:
+    ledger_of_this_test.parent.mkdir(exist_ok=True)
+    ledger_of_this_test.write_bytes(b"junk" * 5000)
+    (ledger_of_this_test.parent / "ledger.sqlite.key").write_bytes(b"k" * 32)
+    with pytest.raises(BudgetError, match="damaged"):
+        rv.release(TABLE, PLAN, out=tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
