@@ -61,6 +61,7 @@ class ColumnNote(_Part):
     scale: Literal["linear", "log"] | None = None
     categories: int | None = Field(None, description="Number of labels the plan declares.")
     concepts: int | None = Field(None, description="Number of nodes of the taxonomy, labels included.")
+    taxonomy_sha256: str | None = Field(None, description="Fingerprint of the labels and of the taxonomy over them.")
 
 
 class Settings(_Part):
@@ -169,6 +170,7 @@ def describe(column: Column) -> ColumnNote:
         null=column.allows_null,
         categories=domain.label_count,
         concepts=domain.taxonomy.node_count,
+        taxonomy_sha256=domain.taxonomy.sha256,
     )
 
 

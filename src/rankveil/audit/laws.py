@@ -8,11 +8,11 @@ own worst value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
-from math import exp, inf, log
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,10 @@ class Choices:
 Line = Sums | Choices
 
 
-def loss_of_list(original: Iterable[Line], changed: Iterable[Line]) -> float:
-    return sum(one.loss(other) for one, other in zip(original, changed, strict=True))
+def loss_of_list(original: Sequence[Line], changed: Sequence[Line]) -> float:
+    """The larger of the two directions: outputs that favour the one table, or the other."""
+    both = list(zip(original, changed, strict=True))
+    return max(sum(one.loss(other) for one, other in both), sum(other.loss(one) for one, other in both))
 
 
 def exponential_law(scores: NDArray[np.int64], scale: Fraction) -> Choices:
@@ -78,5 +80,4 @@ def channel_loss(channel: Channel, one: tuple[int, ...], other: tuple[int, ...])
     if one == other:
         return 0.0
     outputs = product(*(range(size) for size in channel.sizes))
-    worst = max(Fraction(channel.weight(one, y), channel.weight(other, y) or 1) for y in outputs)
-    return log(worst) if worst else -inf
+    return log(max(Fraction(channel.weight(one, y), channel.weight(other, y)) for y in outputs))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +15,7 @@ from rankveil.engines import open_table
 from rankveil.flow.budget import Budget
 from rankveil.flow.declare import Column, Schema
 from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.declare.domain import Codes, Grid, Nominal
+from rankveil.flow.declare.domain import OUTER_STEPS, Codes, Grid, Nominal
 from rankveil.methods import Method
 from rankveil.noise import RandomSource
 from rankveil.taxonomy import Taxonomy, flat_taxonomy
@@ -25,6 +27,12 @@ def number(name: str = "a", width: int = 10, *, null: bool = False) -> Column:
     return Column(name, "integer", Grid(width), "protected", null, False, (), pa.int64())
 
 
+def unbounded(name: str = "a") -> Column:
+    """A number whose bounds are found with a part of the budget."""
+    grid = Grid(2 * OUTER_STEPS, Decimal(-OUTER_STEPS))
+    return replace(number(name), domain=grid, clamp=True, private_bounds=True)
+
+
 def labels(name: str = "a", count: int = 4, *, null: bool = False) -> Column:
     taxonomy = flat_taxonomy([f"label {place}" for place in range(count)])
     return _nominal(name, taxonomy, null)
@@ -32,7 +40,15 @@ def labels(name: str = "a", count: int = 4, *, null: bool = False) -> Column:
 
 def tree_labels(name: str = "a", *, null: bool = False) -> Column:
     """Four labels below two concepts: distances differ."""
-    parents = {"root": [], "A": ["root"], "B": ["root"], "a1": ["A"], "a2": ["A"], "b1": ["B"], "b2": ["B"]}
+    parents: dict[str, list[str]] = {
+        "root": [],
+        "A": ["root"],
+        "B": ["root"],
+        "a1": ["A"],
+        "a2": ["A"],
+        "b1": ["B"],
+        "b2": ["B"],
+    }
     return _nominal(name, Taxonomy(parents, ["a1", "a2", "b1", "b2"]), null)
 
 

@@ -1,10 +1,10 @@
 """Production code, watched while it spends its budget: which exact numbers it adds which noise to.
 
-A `WatchedBudget` is a budget like any other, but everything bought with it is written down: purpose, noise, exact
-statistic and noisy answer. Given answers from outside, it hands these out instead of drawing. So a method can be run on
-a table X, and then on its neighbour X' with the answers that X gave. If all it draws is a function of the data and of
-earlier answers, as composition demands, both runs ask the same questions, and the privacy loss at these answers is
-known exactly, adaptive steps included:
+While a method is `watched`, every integer noise it adds is written down: purpose, noise, exact statistic and noisy
+answer. Given answers from outside, these are handed out instead of draws. So a method can be run on a table X, and then
+on its neighbour X' with the answers that X got. If all it draws is a function of the data and of earlier answers, as
+composition demands, both runs ask the same questions, and the privacy loss at these answers is known exactly, adaptive
+steps included:
     log P(answers | X) - log P(answers | X') = Σ (|answer - s'| - |answer - s|) / scale
 That is a lower bound on ε, because the answers can occur. `steered` looks for bad ones: step by step it reflects the
 noise of each number that differs, so that the answer lies beyond s as seen from s'.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -45,60 +45,53 @@ class Watch:
     prescribed: Sequence[Integers] = ()
     draws: list[Draw] = field(default_factory=list)
     spent: dict[str, Fraction] = field(default_factory=dict)  # purpose -> its part of the budget
+    purpose: str = "not paid for"  # of the latest purchase: what is drawn from now on
 
-    def answer(self, purpose: str, noise: Noise, exact: Integers, source: RandomSource) -> Integers:
+    def pay(self, purpose: str, amount: Fraction) -> None:
+        self.purpose = purpose
+        self.spent[purpose] = self.spent.get(purpose, Fraction(0)) + amount
+
+    def answer(self, noise: Noise, exact: Integers, draw: Callable[[], Integers]) -> Integers:
         place = len(self.draws)
-        drawn = noise.added_to(exact, source) if place >= len(self.prescribed) else self.prescribed[place]
-        if drawn.shape != exact.shape:
+        given = self.prescribed[place] if place < len(self.prescribed) else draw()
+        if given.shape != exact.shape:
             raise DependsOnData("how many numbers are drawn depends on more than what was released before")
-        self.draws.append(Draw(purpose, noise, exact.copy(), drawn))
-        return drawn
-
-
-@dataclass(frozen=True)
-class WatchedNoise(Noise):
-    watch: Watch = field(default_factory=Watch, compare=False)
-    purpose: str = ""
-
-    def added_to(self, values: Integers, source: RandomSource) -> Integers:
-        return self.watch.answer(self.purpose, Noise(self.name, self.parameter), values, source)
-
-
-@dataclass(frozen=True)
-class WatchedPrice(Price):
-    watch: Watch = field(default_factory=Watch, compare=False)
-    purpose: str = ""
-
-    def laplace_or_gaussian(self, l1: int, l2_squared: int) -> Noise:
-        plain = super().laplace_or_gaussian(l1, l2_squared)
-        return WatchedNoise(plain.name, plain.parameter, self.watch, self.purpose)
-
-    def __truediv__(self, parts: int) -> Price:
-        return replace(self, amount=(super().__truediv__(parts)).amount)
-
-    def __mul__(self, fraction: Fraction) -> Price:
-        return replace(self, amount=(super().__mul__(fraction)).amount)
+        self.draws.append(Draw(self.purpose, noise, exact.copy(), given))
+        return given
 
 
 @dataclass
 class WatchedBudget(Budget):
-    watch: Watch = field(default_factory=Watch)
+    """A budget like any other that tells what it is spent on."""
 
-    def part(self, fraction: Fraction) -> Price:
-        plain = super().part(fraction)
-        purpose = next((name for name, part in reversed(self.spent) if part == fraction), "not paid for")
-        return WatchedPrice(plain.unit, plain.amount, self.watch, purpose)
+    watch: Watch = field(default_factory=Watch)
 
     def spend(self, fraction: Fraction, purpose: str) -> Price:
         price = super().spend(fraction, purpose)
-        self.watch.spent[purpose] = self.watch.spent.get(purpose, Fraction(0)) + price.amount
-        return WatchedPrice(price.unit, price.amount, self.watch, purpose)
+        self.watch.pay(purpose, price.amount)
+        return price
 
     def carve(self, fraction: Fraction, purpose: str) -> Budget:
+        """Not a purchase: what is bought from the carved budget is written down as it is bought."""
         price = Budget.spend(self, fraction, purpose)
         carved = WatchedBudget(self.epsilon, self.delta, watch=self.watch)
-        carved.whole = Price(price.unit, price.amount)
+        carved.whole = price
         return carved
+
+
+@contextmanager
+def watched(watch: Watch) -> Iterator[None]:
+    """Everything drawn by `Noise.added_to` in the meantime goes through `watch`."""
+    plain = Noise.added_to
+
+    def added_to(noise: Noise, values: Integers, source: RandomSource) -> Integers:
+        return watch.answer(noise, values, lambda: plain(noise, values, source))
+
+    setattr(Noise, "added_to", added_to)  # noqa: B010 - mypy refuses the plain assignment
+    try:
+        yield
+    finally:
+        setattr(Noise, "added_to", plain)  # noqa: B010
 
 
 @dataclass(frozen=True)
@@ -136,9 +129,11 @@ Run = Callable[[bool, Watch], object]  # run the method on X, or on X' if True
 def replayed(run: Run, answers: Sequence[Integers] = ()) -> Path:
     """Run on X, with the first answers prescribed, and on X' with all answers that X got."""
     original = Watch(answers)
-    run(False, original)
+    with watched(original):
+        run(False, original)
     changed = Watch([draw.answer for draw in original.draws])
-    run(True, changed)
+    with watched(changed):
+        run(True, changed)
     return Path(original, changed)
 
 

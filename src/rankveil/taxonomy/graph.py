@@ -13,6 +13,8 @@ Reference    The paper's expressions for δ, m(·,·) and Centroid; trees and di
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
@@ -150,6 +152,13 @@ class Taxonomy:
         sizes = np.diagonal(common)
         union = sizes[:, None] + sizes[None, :] - common
         return np.asarray(np.log2(1.0 + (union - common) / union), dtype=np.float64)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Fingerprint of the labels, concepts and edges: of what the taxonomy means, not of how its file is written."""
+        edges = sorted((node, parent) for node, above in self._edges.items() for parent in above)
+        content = json.dumps([self.labels, self._node_names, edges], ensure_ascii=False)
+        return hashlib.sha256(content.encode()).hexdigest()
 
     @cached_property
     def width(self) -> float:

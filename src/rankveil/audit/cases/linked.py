@@ -9,12 +9,12 @@ Whole rows    a few releases as they come out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import ceil, log, sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,12 @@ from rankveil.audit.bounds import Scores
 from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
 from rankveil.audit.laws import channel_loss, permute_and_flip_law
-from rankveil.audit.tables import Rows, dataset, labels, number, replaced, whole_releases
-from rankveil.audit.watch import Path, Watch, WatchedBudget, steered, tapped
-from rankveil.flow.budget import Budget, Noise, Price
+from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbounded, whole_releases
+from rankveil.audit.watch import Path, Watch, WatchedBudget, replayed, steered, tapped
+from rankveil.flow.budget import Budget, Price
 from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import Codes
+from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Nominal
+from rankveil.flow.declare.plan import SynopsisChoice
 from rankveil.flow.relink import select
 from rankveil.flow.relink.channel import Channel, HammingBall, Window
 from rankveil.flow.relink.pairs import count_pairs
@@ -36,13 +37,15 @@ from rankveil.flow.relink.synthetic import divide
 _DELTA = Fraction(1, 10**6)
 _MOST_ROWS = 100_000
 _WIDE = 5000
+_CHANNEL = "channel of each record"
 
 
 def attacks_on_synthetic(on: Setting) -> Iterator[Finding]:
-    for case, columns, linkage in _instances():
-        yield from _replayed(on, case, columns, linkage, None)
-    yield from _replayed(on, "number and label, with δ", [number("a", 40), labels("b", 4)], "tables", _DELTA)
+    for instance in _INSTANCES:
+        yield from _replayed(on, instance)
+    yield from _replayed(on, _Instance("number and label, with δ", (number("a", 40), labels("b", 4)), "tables", _DELTA))
     yield _histogram_noise(on)
+    yield _count_noise(on)
     yield _gaussian_noise(on)
     yield _low_bits(on)
     yield _selection(on)
@@ -50,20 +53,47 @@ def attacks_on_synthetic(on: Setting) -> Iterator[Finding]:
 
 
 def attacks_on_aligned(on: Setting) -> Iterator[Finding]:
-    yield from _replayed(on, "number and label", [number("a", 40), labels("b", 4)], "", None)
-    yield from _replayed(on, "one number", [number("a", 40)], "", None)
+    for columns in (_BOTH, _BOTH_WITH_MISSING, _BOTH[:1], _BOTH[1:], (unbounded(),)):
+        yield from _replayed(on, _Instance(" and ".join(_kind(column) for column in columns), columns))
     yield _histogram_noise(on)
+    yield _count_noise(on)
     yield _low_bits(on)
     yield _channel_as_drawn(on)
     yield _whole_rows(on, 10)
 
 
-def _instances() -> Iterator[tuple[str, list[Column], str]]:
-    yield "number and label", [number("a", 40), labels("b", 4)], "tables"
-    yield "four numbers", [number(name, 8) for name in "abcd"], "copula"
-    for synopsis in ("tree", "ranked", "mean", "histogram"):
-        column = replace(number("a", _WIDE, null=synopsis != "mean"), synopsis=synopsis)  # type: ignore[arg-type]
-        yield f"one number, {synopsis}", [column], "none"
+@dataclass(frozen=True)
+class _Instance:
+    what: str
+    columns: tuple[Column, ...]
+    linkage: str = "none"
+    delta: Fraction | None = None
+
+
+def _kind(column: Column) -> str:
+    name = "label" if isinstance(column.domain, Nominal) else "number"
+    return f"{name}{' or missing' if column.allows_null else ''}{' without bounds' if column.private_bounds else ''}"
+
+
+def _synopsis(kind: SynopsisChoice, *, null: bool) -> _Instance:
+    column = replace(number("a", _WIDE, null=null), synopsis=kind)
+    return _Instance(f"one {_kind(column)}, {kind}", (column,))
+
+
+_BOTH = (number("a", 40), labels("b", 4))
+_BOTH_WITH_MISSING = (number("a", 40, null=True), labels("b", 4, null=True))
+_INSTANCES = (
+    _Instance("number and label", _BOTH, "tables"),
+    _Instance("number and label, some missing", _BOTH_WITH_MISSING, "tables"),
+    _Instance("four numbers", tuple(number(name, 8) for name in "abcd"), "copula"),
+    _Instance("one number without bounds", (unbounded(),)),
+    _synopsis("tree", null=False),
+    _synopsis("tree", null=True),
+    _synopsis("ranked", null=False),
+    _synopsis("ranked", null=True),
+    _synopsis("mean", null=False),
+    _synopsis("histogram", null=True),
+)
 
 
 # Replayed
@@ -78,57 +108,77 @@ class _Passed:
 
 
 def _tables(columns: Sequence[Column], rows: int) -> tuple[Rows, Rows]:
-    """Values spread over the domain; the first record moves from the low end to the high end, in half of the columns
-    at least, where sign products change most."""
-    tops = [column.domain.width if not column.kind == "category" else 3 for column in columns]  # type: ignore[union-attr]
-    table = [[(7 * row + place) % (top + 1) for place, top in enumerate(tops)] for row in range(rows)]
-    low = [0 for _ in tops]
-    high = [top if 2 * place < max(len(tops), 2) or len(tops) < 4 else 0 for place, top in enumerate(tops)]
-    return replaced(table, 0, low), replaced(table, 0, high)
+    """Values spread over the domain, and a record that moves from the low end to the high end, or to missing.
+
+    Of four columns only two move: there sign products change most (privacy.md, Theorem 7).
+    """
+    first = [OUTER_STEPS if column.private_bounds else 0 for column in columns]
+    steps = [_steps(column) for column in columns]
+    table = [
+        [low + (7 * row + place) % (step + 1) for place, (low, step) in enumerate(zip(first, steps, strict=True))]
+        for row in range(rows)
+    ]
+    last = [
+        MISSING if column.allows_null else low if len(columns) == 4 and place > 1 else low + step
+        for place, (column, low, step) in enumerate(zip(columns, first, steps, strict=True))
+    ]
+    return replaced(table, 0, first), replaced(table, 0, last)
 
 
-def _rows_for(on: Setting, columns: int, linkage: str, delta: Fraction | None) -> int:
+def _steps(column: Column) -> int:
+    if isinstance(column.domain, Nominal):
+        return column.domain.label_count - 1
+    return _WIDE if column.private_bounds else column.domain.width
+
+
+def _rows_for(on: Setting, instance: _Instance) -> int:
     """The fewest rows, about, for which the public rule links columns in this way."""
     rows = 40
-    while rows < _MOST_ROWS:
-        if linkage in ("", "none") or divide(Budget(on.epsilon, delta), rows, columns, labels=False).linkage == linkage:
-            return rows
+    budget = Budget(on.epsilon, instance.delta)
+    while rows < _MOST_ROWS and instance.linkage != "none":
+        if divide(budget, rows, len(instance.columns), labels=False).linkage == instance.linkage:
+            break
         rows = ceil(rows * 1.3)
     return rows
 
 
-def _replayed(
-    on: Setting, what: str, columns: Sequence[Column], linkage: str, delta: Fraction | None
-) -> Iterator[Finding]:
-    rows = _rows_for(on, len(columns), linkage, delta)
-    case = f"replayed: {what}"
-    pure = delta is None
+def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
+    rows, case = _rows_for(on, instance), f"replayed: {instance.what}"
+    pure = instance.delta is None
     passed: list[_Passed] = []
-    grouped = [on.method.microaggregate(dataset(columns, table), 1) for table in _tables(columns, rows)]
+    tables = _tables(instance.columns, rows)
+    grouped = [on.method.microaggregate(dataset(instance.columns, table), 1) for table in tables]
 
     def run(changed: bool, watch: Watch) -> None:
-        budget = WatchedBudget(on.epsilon, delta, watch=watch)
+        budget = WatchedBudget(on.epsilon, instance.delta, watch=watch)
         made = on.method.relink(on.method.protect(grouped[changed], budget, on.source), budget, on.source)
         if made.linkage == "channel":
             passed.append(_through_channel(made))
-
-    def finding(name: str, claimed: Fraction, loss: float, *, whole: bool, detail: str = "") -> Finding:
-        unit = "epsilon" if pure else "rho"
-        return exact(name, float(claimed), loss, runs=rows, whole=whole, unit=unit, detail=detail)  # type: ignore[arg-type]
 
     try:
         path = steered(run)
         losses = path.losses()
         if passed:
-            losses["channel of each record"] = _channel_losses(*passed[-2:])
+            losses[_CHANNEL] = _channel_losses(*passed[-2:])
     except DependsOnData as difference:
         yield structural(case, on.claimed, runs=rows, detail=str(difference))
         return
-    claimed = Budget(on.epsilon, delta).whole.amount
-    yield finding(case, claimed, sum(losses.values()), whole=pure, detail=f"{rows} rows; {', '.join(losses)}")
-    parts = path.original.spent
-    worst = max(losses, key=lambda purpose: losses[purpose] / float(parts.get(purpose, Fraction(1, 10**9))))
-    yield finding(f"{case}: the worst share", parts.get(worst, Fraction(0)), losses[worst], whole=False, detail=worst)
+    unit: Literal["epsilon", "rho"] = "epsilon" if pure else "rho"
+    claimed, parts = float(Budget(on.epsilon, instance.delta).whole.amount), path.original.spent
+    yield exact(
+        case,
+        claimed,
+        sum(losses.values()),
+        runs=rows,
+        whole=pure,
+        unit=unit,
+        detail=f"{rows} rows; {', '.join(losses)}",
+    )
+    if len(losses) > 1:
+        shares = {purpose: float(parts.get(purpose, 0)) for purpose in losses}  # 0: drawn and never paid for
+        worst = max(losses, key=lambda purpose: losses[purpose] - shares[purpose])
+        name = f"{case}: the worst share"
+        yield exact(name, shares[worst], losses[worst], runs=rows, whole=False, unit=unit, detail=worst)
 
 
 def _through_channel(made: Any) -> _Passed:
@@ -158,20 +208,19 @@ def _channel_losses(original: _Passed, changed: _Passed) -> float:
 # Noise as drawn
 
 
-def _first_histogram(on: Setting, delta: Fraction | None) -> tuple[Path, Price]:
+def _first_histogram(on: Setting, delta: Fraction | None) -> Path:
     """The draws for a column of two labels: two records of the first, or one of each."""
     grouped = [on.method.microaggregate(dataset([labels("a", 2)], rows), 1) for rows in ([[0], [0]], [[0], [1]])]
 
     def run(changed: bool, watch: Watch) -> None:
         on.method.protect(grouped[changed], WatchedBudget(on.epsilon, delta, watch=watch), on.source)
 
-    path = steered(run)
-    return path, Budget(on.epsilon, delta).whole
+    return replayed(run)
 
 
 def _histogram_noise(on: Setting) -> Finding:
     """One record changes its label: is its new label's count high, and its old one's low?"""
-    path, whole = _first_histogram(on, None)
+    path = _first_histogram(on, None)
     (one, other), *_ = list(path)
     claimed = float(path.original.spent[one.purpose])
 
@@ -181,11 +230,21 @@ def _histogram_noise(on: Setting) -> Finding:
         scores: Scores = np.minimum(noisy[:, 1], -noisy[:, 0]).astype(np.float64)
         return scores
 
-    return sampled("noise of a histogram", claimed, observe, 2 * on.draws, whole=whole.amount == claimed)
+    return sampled("noise of a histogram", claimed, observe, 2 * on.draws, whole=claimed == on.claimed)
+
+
+def _count_noise(on: Setting) -> Finding:
+    """A single count, at the price of the whole ε."""
+    noise = Price("epsilon", on.epsilon).laplace_or_gaussian(l1=1, l2_squared=1)
+
+    def observe(changed: bool, count: int) -> Scores:
+        return noise.added_to(np.full(count, int(changed)), on.source).astype(np.float64)
+
+    return sampled("noise of a count", on.claimed, observe, on.draws)
 
 
 def _gaussian_noise(on: Setting) -> Finding:
-    path, whole = _first_histogram(on, _DELTA)
+    path = _first_histogram(on, _DELTA)
     (one, other), *_ = list(path)
 
     def observe(changed: bool, count: int) -> Scores:
@@ -207,7 +266,7 @@ def lowest_bits(values: NDArray[Any]) -> Scores:
 
 
 def _low_bits(on: Setting) -> Finding:
-    noise: Noise = Price("epsilon", on.epsilon).laplace_or_gaussian(l1=1, l2_squared=1)
+    noise = Price("epsilon", on.epsilon).laplace_or_gaussian(l1=1, l2_squared=1)
 
     def observe(changed: bool, count: int) -> Scores:
         return lowest_bits(noise.added_to(np.full(count, int(changed)), on.source))
@@ -217,33 +276,28 @@ def _low_bits(on: Setting) -> Finding:
 
 def _channel_as_drawn(on: Setting) -> Finding:
     """The changed record's cells, many times: which neighbourhood does the output lie in?"""
-    columns = [number("a", 40), labels("b", 4)]
     passed: list[_Passed] = []
-    spent: list[dict[str, Fraction]] = []
-    rows = 4000
-    tables = _tables(columns, rows)
-    watch = Watch()
-    for table in tables:
-        grouped = on.method.microaggregate(dataset(columns, table), 1)
-        again = Watch([draw.answer for draw in watch.draws])
-        budget = WatchedBudget(on.epsilon, None, watch=again)
-        made = on.method.relink(on.method.protect(grouped, budget, on.source), budget, on.source)
+    grouped = [on.method.microaggregate(dataset(_BOTH, table), 1) for table in _tables(_BOTH, 4000)]
+
+    def run(changed: bool, watch: Watch) -> None:
+        budget = WatchedBudget(on.epsilon, watch=watch)
+        made = on.method.relink(on.method.protect(grouped[changed], budget, on.source), budget, on.source)
         passed.append(_through_channel(made))
-        spent.append(again.spent)
-        watch = again
+
+    path = replayed(run)
     channel, (before, after) = passed[0].channel, (each.cells[:1] for each in passed)
 
     def observe(changed: bool, count: int) -> Scores:
         outputs = channel.draw(np.repeat(after if changed else before, count, axis=0), on.source)
         known, where = np.unique(outputs, axis=0, return_inverse=True)
         gain = [
-            log(channel.weight(after[0].tolist(), output.tolist()) / channel.weight(before[0].tolist(), output.tolist()))
-            for output in known
+            log(channel.weight(after[0].tolist(), output) / channel.weight(before[0].tolist(), output))
+            for output in known.tolist()
         ]
         scores: Scores = np.array(gain)[where.ravel()]
         return scores
 
-    claimed = float(spent[0]["channel of each record"])
+    claimed = float(path.original.spent[_CHANNEL])
     return sampled("a record through the channel", claimed, observe, on.draws, whole=False)
 
 
@@ -295,10 +349,10 @@ def _label_tables() -> Iterator[tuple[Rows, Rows]]:
 def _whole_rows(on: Setting, slower: int) -> Finding:
     """Few rows as they come out: how many lie in the upper half, one record having moved there?"""
 
-    def high(codes: dict[str, Codes]) -> float:
+    def high(codes: Mapping[str, Codes]) -> float:
         return float(np.count_nonzero(codes["a"] >= 2) + 0.5 * (codes["a"][0] >= 2))
 
-    observe = whole_releases(
-        on.method, [number("a", 3)], [[0]] * 4, [[3], *[[0]] * 3], 1, on.epsilon, on.source, high  # type: ignore[arg-type]
-    )
+    original: Rows = [[0]] * 4
+    changed = replaced(original, 0, [3])
+    observe = whole_releases(on.method, [number("a", 3)], original, changed, 1, on.epsilon, on.source, high)
     return sampled("whole releases of four rows", on.claimed, observe, max(on.runs // slower, 2))

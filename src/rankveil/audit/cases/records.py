@@ -56,7 +56,8 @@ def _by_scales(on: Setting) -> float:
 
 def _lowest(codes: Mapping[str, Codes]) -> Scores:
     """Row by row the smallest of its numbers."""
-    return np.min(list(codes.values()), axis=0).astype(np.float64)
+    scores: Scores = np.min(list(codes.values()), axis=0).astype(np.float64)
+    return scores
 
 
 def _label_one(codes: Mapping[str, Codes]) -> Scores:
