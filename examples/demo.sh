@@ -71,8 +71,8 @@ printf '\n$ %s\n' "rankveil evaluate $table $out/release --plan $plan --json > $
 rankveil evaluate "$table" "$out/release" --plan "$plan" --json > "$out/evaluation.internal.json"
 
 heading "7. For comparison: the method as the paper published it"
-say "However good its numbers look, it is not differentially private: equal values show which rows share a" \
-    "cluster, a single person's value can change that, and no noise covers it. Hence the explicit consent."
+say "It is not differentially private: equal values show which rows share a cluster, a single person's value" \
+    "can change that, and no noise covers it. Hence the explicit consent. Compare the numbers all the same."
 run rankveil release "$table" --plan "$plan" --out "$out/published" --quiet \
     --method published:individual-ranking --k 50 --accept-no-guarantee
 run rankveil evaluate "$table" "$out/published" --plan "$plan"

@@ -111,13 +111,20 @@ def audit(
 ) -> AuditResult:
     """Attack a method that claims ε. `runs`: whole releases per table; cheaper draws are made 200 times as often."""
     method = method_named(method) if isinstance(method, str) else method
-    setting = Setting(method, Fraction(epsilon), runs, SystemSource() if source is None else source)
     findings = []
-    for finding in _ATTACKS.get(method.name, published.attacks)(setting):
+    for finding in attacks_on(method, Fraction(epsilon), runs=runs, source=source):
         progress(f"{method.name}: {finding.case}")
         findings.append(finding)
     expected: Literal["consistent", "refuted"] = "consistent" if method.differentially_private else "refuted"
-    return AuditResult(method.name, setting.epsilon, tuple(findings), expected, method.why_not)
+    return AuditResult(method.name, Fraction(epsilon), tuple(findings), expected, method.why_not)
+
+
+def attacks_on(
+    method: Method, epsilon: Fraction, *, runs: int = RUNS, source: RandomSource | None = None
+) -> Iterator[Finding]:
+    """One finding after the other, each made when it is asked for."""
+    setting = Setting(method, epsilon, runs, SystemSource() if source is None else source)
+    return _ATTACKS.get(method.name, published.attacks)(setting)
 
 
 def audit_all(

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rankveil.audit.bounds import Scores
 from rankveil.engines import open_table
@@ -56,9 +57,9 @@ def _nominal(name: str, taxonomy: Taxonomy, null: bool) -> Column:
     return Column(name, "category", Nominal(taxonomy), "protected", null, False, (), pa.string())
 
 
-def dataset(columns: Sequence[Column], rows: Rows) -> Dataset:
+def dataset(columns: Sequence[Column], rows: Rows | NDArray[np.int64]) -> Dataset:
     """A table with these codes, read as any other table."""
-    codes = np.array(rows, dtype=np.int64).reshape(len(rows), len(columns))
+    codes = np.asarray(rows, dtype=np.int64).reshape(len(rows), len(columns))
     table = pa.table({column.name: column.decode(codes[:, place]) for place, column in enumerate(columns)})
     return Dataset(Schema(tuple(columns)), open_table(table))
 

@@ -141,6 +141,12 @@ def tiled(clustered: Clustered, times: int) -> Clustered:
     return replace(clustered, row_count=clustered.row_count * times, columns=tuple(columns))
 
 
+def _drawn(on: Setting, grouped: Clustered, budget: Budget, count: int) -> Codes:
+    """The first value of each cluster; whether a cluster has more than one is for whole releases to show."""
+    values: Codes = on.method.protect(grouped, budget, on.source).columns["a"].values
+    return values[:count]
+
+
 def _ranked_noise_as_drawn(on: Setting) -> Finding:
     """A staircase: clusters of one value each, so far apart that the noise never mixes them up.
 
@@ -153,10 +159,9 @@ def _ranked_noise_as_drawn(on: Setting) -> Finding:
         width = rise * count + step
         stairs = np.arange(count) * rise
         column = number("a", width)
-        grouped = on.method.microaggregate(dataset([column], (stairs + step * changed)[:, None].tolist()), 1)
+        grouped = on.method.microaggregate(dataset([column], stairs + step * changed), 1)
         budget = Budget(on.epsilon * width / step)
-        noisy: Codes = on.method.protect(grouped, budget, on.source).columns["a"].values
-        return (noisy - stairs).astype(np.float64)
+        return (_drawn(on, grouped, budget, count) - stairs).astype(np.float64)
 
     # The lowest stair can be clamped, as can the top one: two of very many.
     return sampled("noise of every cluster", on.claimed, observe, on.draws, detail="a staircase of single records")
@@ -169,8 +174,7 @@ def _noise_of_records_as_drawn(on: Setting) -> Finding:
 
     def observe(changed: bool, count: int) -> Scores:
         budget = Budget(on.epsilon * count)
-        noisy: Codes = on.method.protect(tiled(grouped[changed], count), budget, on.source).columns["a"].values
-        return noisy.astype(np.float64)
+        return _drawn(on, tiled(grouped[changed], count), budget, count).astype(np.float64)
 
     return sampled("noise of every cluster", on.claimed, observe, on.draws, detail="one share of ε per cluster")
 
@@ -187,8 +191,8 @@ def _chosen_labels_as_drawn(on: Setting, rows: Rows, record: Sequence[int]) -> F
     gain = laws[1] - laws[0]
 
     def observe(changed: bool, count: int) -> Scores:
-        released = on.method.protect(tiled(clustered[changed], count), Budget(on.epsilon), on.source)
-        chosen: Codes = released.columns["a"].values.reshape(count, len(gain))
+        chosen = _drawn(on, tiled(clustered[changed], count), Budget(on.epsilon), count * len(gain))
+        chosen = chosen.reshape(count, len(gain))
         scores: Scores = np.round(gain[np.arange(len(gain)), chosen].sum(axis=1), 9)
         return scores
 
