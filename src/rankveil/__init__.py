@@ -18,6 +18,7 @@ from rankveil._version import __version__
 from rankveil.errors import RankveilError
 
 if TYPE_CHECKING:
+    from rankveil.audit.attack import attack
     from rankveil.certificate import Certificate
     from rankveil.evaluate import Evaluation, evaluate
     from rankveil.flow.declare import Plan
@@ -34,6 +35,7 @@ _HOMES = {
     "Plan": "rankveil.flow.declare",
     "Release": "rankveil.pipeline",
     "Taxonomy": "rankveil.taxonomy",
+    "attack": "rankveil.audit.attack",
     "evaluate": "rankveil.evaluate",
     "preview": "rankveil.preview",
     "release": "rankveil.pipeline",
@@ -48,6 +50,7 @@ __all__ = [
     "Release",
     "Taxonomy",
     "__version__",
+    "attack",
     "evaluate",
     "preview",
     "release",

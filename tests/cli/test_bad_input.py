@@ -218,7 +218,7 @@ def test_a_taxonomy_file_that_is_not_there(refused: Callable[..., Ran]) -> None:
 
 
 def test_duplicate_column_names(refused: Callable[..., Ran]) -> None:
-    assert "'a' among them" in refused("a,a\n1,2\n3,4\n", code=DATA).err
+    assert "columns 1 and 2 have the same name" in refused("a,a\n1,2\n3,4\n", code=DATA).err
 
 
 def test_a_column_without_a_name(refused: Callable[..., Ran]) -> None:

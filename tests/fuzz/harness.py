@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import signal
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,14 +78,23 @@ def refused(case: Callable[[], object], *, canaries: Sequence[str] = CANARIES) -
     return None
 
 
-@contextmanager
-def told(content: bytes | str, number: int = 0) -> Iterator[None]:
-    """A failure inside says which case it was, so that it can be repeated."""
-    try:
-        yield
-    except BaseException as error:
-        error.add_note(f"case {number}: {content!r}"[:3000])
-        raise
+class Findings:
+    """The bugs that a run of many cases has met, one example for each place in the code."""
+
+    def __init__(self) -> None:
+        self._examples: dict[str, str] = {}
+
+    @contextmanager
+    def case(self, content: bytes | str, number: int = 0) -> Iterator[None]:
+        try:
+            yield
+        except (Exception, Hang) as error:
+            frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+            place = f"{type(error).__name__} at {' < '.join(frames[:-6:-1])}"
+            self._examples.setdefault(place, f"{error}\n  case {number}: {content!r}"[:1500])
+
+    def none(self) -> None:
+        assert not self._examples, "\n\n".join(f"{place}\n  {example}" for place, example in self._examples.items())
 
 
 # Mutations

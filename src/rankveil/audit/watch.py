@@ -13,7 +13,7 @@ noise of each number that differs, so that the answer lies beyond s as seen from
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -80,18 +80,24 @@ class WatchedBudget(Budget):
 
 
 @contextmanager
-def watched(watch: Watch) -> Iterator[None]:
+def instead(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    """owner.name is `function` in the meantime."""
+    plain = getattr(owner, name)
+    setattr(owner, name, function)
+    try:
+        yield
+    finally:
+        setattr(owner, name, plain)
+
+
+def watched(watch: Watch) -> AbstractContextManager[None]:
     """Everything drawn by `Noise.added_to` in the meantime goes through `watch`."""
     plain = Noise.added_to
 
     def added_to(noise: Noise, values: Integers, source: RandomSource) -> Integers:
         return watch.answer(noise, values, lambda: plain(noise, values, source))
 
-    setattr(Noise, "added_to", added_to)  # noqa: B010 - mypy refuses the plain assignment
-    try:
-        yield
-    finally:
-        setattr(Noise, "added_to", plain)  # noqa: B010
+    return instead(Noise, "added_to", added_to)
 
 
 @dataclass(frozen=True)
@@ -154,18 +160,12 @@ def steered(run: Run) -> Path:
                 break
 
 
-@contextmanager
-def tapped(owner: Any, name: str, hear: Callable[..., None]) -> Iterator[None]:
-    """Tell `hear` the result and the arguments of every call of owner.name, which works on as before."""
+def tapped(owner: Any, name: str, hear: Callable[..., None]) -> AbstractContextManager[None]:
+    """Tell `hear` the arguments of every call of owner.name, which works on as before."""
     plain = getattr(owner, name)
 
     def listening(*arguments: Any) -> Any:
-        result = plain(*arguments)
-        hear(result, *arguments)
-        return result
+        hear(*arguments)
+        return plain(*arguments)
 
-    setattr(owner, name, listening)
-    try:
-        yield
-    finally:
-        setattr(owner, name, plain)
+    return instead(owner, name, listening)

@@ -133,7 +133,7 @@ def _open_file(path: Path, separator: str | None, encoding: str | None) -> Table
             magic = file.read(4)
         if magic == b"PAR1":
             return Table(path.name, "parquet", papq.read_schema(path), path=path)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise _unreadable(path.name, error) from None
     dialect = look_at(path, separator=separator, encoding=encoding)
     schema = pa.schema([(name, pa.string()) for name in dialect.names])
@@ -173,9 +173,12 @@ def _check_names(table: Table) -> None:
         raise TableError(f"Table {table.name}: column {position} has no name.", remedy="Name it in the header line.")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
+        first = names.index(twice[0])
+        # By position: in a file without a header line the first row stands in the place of the names.
         raise TableError(
-            f"Table {table.name}: {len(twice)} column name(s) occur twice, {twice[0]!r} among them.",
-            remedy="Give every column a name of its own.",
+            f"Table {table.name}: {len(twice)} column name(s) occur twice; columns {first + 1} and"
+            f" {names.index(twice[0], first + 1) + 1} have the same name.",
+            remedy="Give every column a name of its own, and check that the first line is the header.",
         )
 
 

@@ -59,13 +59,13 @@ def _rows(path: Path) -> list[list[str]]:
                 remedy="Check that the plan names a taxonomy and not a table.",
             )
         text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise TaxonomyError(
-            f"Taxonomy {path.name} cannot be read: {error.strerror or 'no such file'}.",
-            remedy="Paths in a plan are taken relative to the plan's own folder.",
-        ) from None
     except UnicodeDecodeError:
         raise TaxonomyError(f"Taxonomy {path.name} is not UTF-8 text.", remedy="Save it as UTF-8.") from None
+    except (OSError, ValueError) as error:  # ValueError: a path that can be no path, such as one with a NUL
+        raise TaxonomyError(
+            f"Taxonomy {path.name} cannot be read: {getattr(error, 'strerror', None) or 'no such file'}.",
+            remedy="Paths in a plan are taken relative to the plan's own folder.",
+        ) from None
     separator = ";" if text.partition("\n")[0].count(";") else ","
     try:
         rows = [

@@ -24,26 +24,31 @@ from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
 from rankveil.audit.laws import channel_loss, permute_and_flip_law
 from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbounded, whole_releases
-from rankveil.audit.watch import Path, Watch, WatchedBudget, replayed, steered, tapped
+from rankveil.audit.watch import Path, Watch, WatchedBudget, instead, replayed, steered, tapped
 from rankveil.flow.budget import Budget, Price
 from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Nominal
 from rankveil.flow.declare.plan import SynopsisChoice
+from rankveil.flow.protect.marginals.shape import Marginal
 from rankveil.flow.relink import select
 from rankveil.flow.relink.channel import Channel, HammingBall, Window
-from rankveil.flow.relink.pairs import count_pairs
+from rankveil.flow.relink.pairs import PairCounts, count_pairs
 from rankveil.flow.relink.synthetic import divide
 
 _DELTA = Fraction(1, 10**6)
 _MOST_ROWS = 100_000
 _WIDE = 5000
+_CROWD = 400  # rows per 1/ε
 _CHANNEL = "channel of each record"
 
 
 def attacks_on_synthetic(on: Setting) -> Iterator[Finding]:
     for instance in _INSTANCES:
         yield from _replayed(on, instance)
-    yield from _replayed(on, _Instance("number and label, with δ", (number("a", 40), labels("b", 4)), "tables", _DELTA))
+    yield from _replayed(on, _Instance("number and label, with δ", _BOTH, "tables", _DELTA))
+    yield from _replayed(
+        on, _Instance("five labels, with δ", tuple(labels(each, 3) for each in "abcde"), "tables", _DELTA)
+    )
     yield _histogram_noise(on)
     yield _count_noise(on)
     yield _gaussian_noise(on)
@@ -108,21 +113,23 @@ class _Passed:
 
 
 def _tables(columns: Sequence[Column], rows: int) -> tuple[Rows, Rows]:
-    """Values spread over the domain, and a record that moves from the low end to the high end, or to missing.
+    """Records at the low end, at the high end (or missing) and in between; one moves from the first to the second.
 
-    Of four columns only two move: there sign products change most (privacy.md, Theorem 7).
+    Both ends are crowded, so that adaptive steps look into them on every level. Of four columns only two move: there
+    sign products change most (privacy.md, Theorem 7).
     """
     first = [OUTER_STEPS if column.private_bounds else 0 for column in columns]
     steps = [_steps(column) for column in columns]
-    table = [
-        [low + (7 * row + place) % (step + 1) for place, (low, step) in enumerate(zip(first, steps, strict=True))]
-        for row in range(rows)
-    ]
     last = [
         MISSING if column.allows_null else low if len(columns) == 4 and place > 1 else low + step
         for place, (column, low, step) in enumerate(zip(columns, first, steps, strict=True))
     ]
-    return replaced(table, 0, first), replaced(table, 0, last)
+    between = [
+        [low + (7 * row + place) % (step + 1) for place, (low, step) in enumerate(zip(first, steps, strict=True))]
+        for row in range(rows)
+    ]
+    table = [(first, between[row], last, between[row])[row % 4] for row in range(rows)]
+    return table, replaced(table, 0, last)
 
 
 def _steps(column: Column) -> int:
@@ -132,10 +139,12 @@ def _steps(column: Column) -> int:
 
 
 def _rows_for(on: Setting, instance: _Instance) -> int:
-    """The fewest rows, about, for which the public rule links columns in this way."""
+    """The fewest rows, about, for which the public rule links columns in this way, and enough for heavy cells."""
+    if instance.linkage == "none":
+        return min(ceil(_CROWD / on.epsilon), _MOST_ROWS)
     rows = 40
     budget = Budget(on.epsilon, instance.delta)
-    while rows < _MOST_ROWS and instance.linkage != "none":
+    while rows < _MOST_ROWS:
         if divide(budget, rows, len(instance.columns), labels=False).linkage == instance.linkage:
             break
         rows = ceil(rows * 1.3)
@@ -184,7 +193,7 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
 def _through_channel(made: Any) -> _Passed:
     heard: list[_Passed] = []
 
-    def hear(result: object, channel: Channel, cells: NDArray[np.int64], source: object) -> None:
+    def hear(channel: Channel, cells: NDArray[np.int64], source: object) -> None:
         heard.append(_Passed(channel, cells.copy()))
 
     with tapped(HammingBall, "draw", hear), tapped(Window, "draw", hear):
@@ -305,35 +314,33 @@ def _channel_as_drawn(on: Setting) -> Finding:
 
 
 def _selection(on: Setting) -> Finding:
-    """Every sequence of pairs that comes up for both tables: the product of its exact chances."""
+    """Two of three pairs are chosen, one after the other: the exact chances of all six sequences."""
     columns = [labels(name, 2) for name in "abc"]
-    price = Price("epsilon", on.epsilon)
-    worst = 0.0
-    heard: list[tuple[int, NDArray[np.int64], Fraction]] = []
+    worst, pairs = 0.0, list(_label_tables())
+    for original, changed in pairs:
+        grouped = on.method.microaggregate(dataset(columns, original), 1)
+        marginals = on.method.protect(grouped, Budget(Fraction(1000)), on.source).marginals
+        counts = [count_pairs(dataset(columns, rows), marginals) for rows in (original, changed)]
+        one, other = (_log_chances(on, each, marginals) for each in counts)
+        worst = max(worst, float(np.abs(one - other).max()))
+    return exact("choice of pairs", on.claimed, worst, runs=2 * len(pairs), whole=False, detail="all sequences")
 
-    def hear(result: NDArray[np.int64], scores: NDArray[np.int64], scale: Fraction, source: object) -> None:
-        heard.append((int(result[0]), scores[0], scale))
 
-    def sequences(rows: Rows, marginals: Any) -> dict[tuple[int, ...], float]:
-        counts = count_pairs(dataset(columns, rows), marginals)
-        found: dict[tuple[int, ...], float] = {}
-        for _ in range(40):
-            heard.clear()
-            select.select_pairs(counts, marginals, len(rows), 2, price, on.source)
-            chances = [log(permute_and_flip_law(scores, scale)[chosen]) for chosen, scores, scale in heard]
-            found[tuple(chosen for chosen, _, _ in heard)] = sum(chances)
-        return found
+def _log_chances(on: Setting, counts: PairCounts, marginals: Mapping[str, Marginal]) -> Scores:
+    """Production code, in which each sequence is chosen in turn instead of drawn."""
+    logs: list[float] = []
+    for sequence in product(range(3), range(2)):
+        choices, log_chance = list(sequence), [0.0]
 
-    pairs = 0
-    with tapped(select, "permute_and_flip", hear):
-        for original, changed in _label_tables():
-            grouped = on.method.microaggregate(dataset(columns, original), 1)
-            marginals = on.method.protect(grouped, Budget(Fraction(1000)), on.source).marginals
-            one, other = (sequences(rows, marginals) for rows in (original, changed))
-            pairs += 1
-            for sequence in one.keys() & other.keys():
-                worst = max(worst, abs(one[sequence] - other[sequence]))
-    return exact("choice of pairs", on.claimed, worst, runs=80 * pairs, whole=False, detail=f"{pairs} pairs of tables")
+        def choose(scores: NDArray[np.int64], scale: Fraction, source: object) -> NDArray[np.int64]:
+            chosen = choices.pop(0)  # noqa: B023 - used up before the next sequence
+            log_chance.append(log(permute_and_flip_law(scores[0], scale)[chosen]))  # noqa: B023
+            return np.array([chosen])
+
+        with instead(select, "permute_and_flip", choose):
+            select.select_pairs(counts, marginals, 8, 2, Price("epsilon", on.epsilon), on.source)
+        logs.append(sum(log_chance))
+    return np.array(logs)
 
 
 def _label_tables() -> Iterator[tuple[Rows, Rows]]:

@@ -43,7 +43,7 @@ def attacks_on_unlinked(on: Setting) -> Iterator[Finding]:
     yield _one_pair(on, "a ladder of ten clusters", [number("a", 20)], ladder, replaced(ladder, 0, [20]), 2)
     yield _ranked_noise_as_drawn(on)
     yield _chosen_labels_as_drawn(on, [[place // 3] for place in range(12)], [3])
-    yield from _whole_tables(on)
+    yield from whole_tables(on)
 
 
 def attacks_on_multivariate(on: Setting) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def attacks_on_multivariate(on: Setting) -> Iterator[Finding]:
     columns = [number("a", 1000), number("b", 1000)]
     yield _one_pair(on, "every cluster changes in every column", columns, original, changed, 2)
     yield _noise_of_records_as_drawn(on)
-    yield from _whole_tables(on)
+    yield from whole_tables(on)
 
 
 def alternating(*, columns: int, width: int, clusters: int, k: int) -> tuple[Rows, Rows]:
@@ -202,7 +202,7 @@ def _chosen_labels_as_drawn(on: Setting, rows: Rows, record: Sequence[int]) -> F
 # Whole releases
 
 
-def _whole_tables(on: Setting) -> Iterator[Finding]:
+def whole_tables(on: Setting) -> Iterator[Finding]:
     def attack(
         case: str,
         columns: Sequence[Column],

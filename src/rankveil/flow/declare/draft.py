@@ -116,7 +116,7 @@ def draft(table: Table, *, method: str = "synthetic", epsilon: str = "1") -> str
         for name in table.schema.names:
             try:
                 seen[name].add_texts(_as_texts(batch.column(name)), null_tokens)
-            except pa.ArrowException:
+            except (pa.ArrowException, UnicodeError):
                 seen[name].nested = True
     if rows == 0:
         raise TableError(f"Table {table.name} has no rows.", remedy="Check that its first line is the header.")

@@ -59,20 +59,26 @@ class Column:
             return array  # from a text file: the natural type; the writer turns it into text
         if pa.types.is_dictionary(wanted):
             return self._as_dictionary(codes, wanted)
+        if not self._holds_domain(wanted, codes):
+            return array
         if pa.types.is_decimal(wanted):
             array = array.cast(pa.float64())  # Arrow refuses short decimals for integers whatever their values
-        return array.cast(wanted, safe=False) if self._holds_domain(wanted) else self.domain.decode(codes)
+        return array.cast(wanted, safe=False)
 
-    def _holds_domain(self, wanted: pa.DataType) -> bool:
-        """Whether the table's own type can hold all that a release may say: int8 does not hold 0 to 1000."""
-        if pa.types.is_null(wanted) or isinstance(self.domain, Nominal):
-            return not pa.types.is_null(wanted)
-        ends = self.domain.decode(np.array([0, self.domain.width]))
+    def _holds_domain(self, wanted: pa.DataType, codes: Codes) -> bool:
+        """Whether the table's own type can hold all that a release may say: int8 holds neither 0 to 1000 nor 'cook'."""
+        if isinstance(self.domain, Nominal):
+            extremes = np.arange(len(self.domain.labels_for(codes)))
+        elif self.domain.labels is not None:
+            extremes = np.arange(len(self.domain.labels))
+        else:
+            extremes = np.array([0, self.domain.width])
+        values = self.domain.decode(extremes)
         try:
-            (ends.cast(pa.float64()) if pa.types.is_decimal(wanted) else ends).cast(wanted)
+            (values.cast(pa.float64()) if pa.types.is_decimal(wanted) else values).cast(wanted)
         except pa.ArrowException:
             return False
-        return True
+        return not pa.types.is_null(wanted)
 
     def _as_dictionary(self, codes: Codes, wanted: pa.DictionaryType) -> pa.Array:
         """Labels keep all labels of the plan as their dictionary, drawn or not."""
@@ -80,9 +86,10 @@ class Column:
         if labels is None:
             values = replace(self, input_type=wanted.value_type).decode(codes)
             return values.dictionary_encode()
+        dictionary = pa.array(labels)
         return pa.DictionaryArray.from_arrays(
             pa.array(codes.astype(np.int32), mask=codes == MISSING),
-            pa.array(labels).cast(wanted.value_type),
+            dictionary.cast(wanted.value_type) if self._holds_domain(wanted.value_type, codes) else dictionary,
             ordered=wanted.ordered,
         )
 

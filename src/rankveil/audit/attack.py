@@ -1,0 +1,293 @@
+"""The attack view: what somebody who knows everyone else learns about one record, method by method.
+
+For every method a release is made in memory, with production code, and attacked: rows of the table are sampled, and for
+each of their cells it is worked out what an attacker who knows all the rest of the table still has to guess. Nothing is
+written and nothing is entered in the ledger, for nothing leaves this process but the attack's own result, which is
+computed from the original and internal.
+
+Each number says what it is:
+    exact      values outside are impossible, given the release (published methods; noise is not even used)
+    computed   Bayes' rule with the exact law of what was drawn; the attacker is given at least what the release shows
+    bound      no attacker can learn more, by the method's ε; what they do learn may be far less
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from rankveil.audit import attack_lists, attack_pattern, attack_rows
+from rankveil.audit.attack_belief import LEVEL, Attacker, Belief, before, bounded, is_number
+from rankveil.certificate import plain
+from rankveil.engines import open_table
+from rankveil.errors import PlanError, RankveilError, TableError
+from rankveil.evaluate.evaluation import INTERNAL
+from rankveil.flow.budget import Budget, equal_shares
+from rankveil.flow.declare import Column, Plan, declare
+from rankveil.flow.declare.dataset import Dataset
+from rankveil.flow.declare.domain import Grid
+from rankveil.flow.microaggregate import by_distance, individual_ranking
+from rankveil.flow.microaggregate.unaligned import order_every_row, rank_every_row
+from rankveil.flow.relink.grouping import link
+from rankveil.methods import METHODS, Method, method_named
+from rankveil.noise import RandomSource, SystemSource, permutation
+
+Basis = Literal["exact", "computed", "bound"]
+
+_MOST_LABELS = 5  # shown for a single row
+_ORDERS = {  # published methods whose clusters follow a public order
+    "published:individual-ranking": individual_ranking,
+    "published:ranking": individual_ranking,
+    "published:multivariate": by_distance,
+    "published:mdav-insensitive": by_distance,
+}
+
+
+@dataclass(frozen=True)
+class ColumnAttack:
+    """`range`: 95 % range left, as a share of the one before. `chance`: of the true label. See attack_belief."""
+
+    name: str
+    kind: str
+    measure: Literal["range", "chance"]
+    before: float
+    after: float  # median range, or mean chance, over the rows that were attacked
+    worst: float  # the smallest range, or the largest chance
+    basis: Basis
+    left: tuple[str, ...] | None = None  # one row only: the ends of the range, or the likeliest labels
+
+
+@dataclass(frozen=True)
+class MethodAttack:
+    method: str
+    differentially_private: bool
+    basis: Basis
+    says: str
+    columns: tuple[ColumnAttack, ...]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Results of all methods, and what was asked."""
+
+    rows: int
+    attacked_rows: int
+    row: int | None  # the single row that was attacked, counted from 1
+    epsilon: str
+    delta: str | None
+    k: int | None
+    methods: tuple[MethodAttack, ...]
+    skipped: dict[str, str] = field(default_factory=dict)  # method -> why it does not fit the plan
+    level: float = LEVEL
+    note: str = INTERNAL
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"note": self.note, **{key: value for key, value in asdict(self).items() if key != "note"}}
+
+    def to_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+
+def attack(
+    table: object,
+    plan: Plan | str | Path,
+    *,
+    methods: Sequence[str] | None = None,
+    row: int | None = None,
+    sample: int = 20,
+    epsilon: object = None,
+    k: int | None = None,
+    source: RandomSource | None = None,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Attack:
+    """What an attacker who knows everyone else learns about one record of `table` under each method.
+
+    By default all methods that fit the plan, on `sample` random rows; `row` (the first one is 1) looks at one row and
+    says what is left of its values. `epsilon` and `k` replace those of the plan. The result is internal.
+    """
+    plan = plan if isinstance(plan, Plan) else Plan.load(plan)
+    plan = plan.with_release(epsilon=epsilon, k=k)
+    source = SystemSource() if source is None else source
+    opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
+    dataset = Dataset(declare(plan, opened), opened)
+    row_count = dataset.records().row_count
+    if row is not None and not 1 <= row <= row_count:
+        raise TableError(f"The table has no row {row}: rows count from 1 to {row_count}.", remedy="Choose another row.")
+    if sample < 1:
+        raise PlanError("At least one row has to be attacked.", remedy="Give a sample of 1 or more.")
+    targets = permutation(source, row_count)[:sample].tolist() if row is None else [row - 1]
+    results, skipped = [], {}
+    for name in METHODS if methods is None else methods:
+        progress(f"attacking {name}")
+        try:
+            results.append(_attacked(method_named(name), plan, dataset, targets, source, single=row is not None))
+        except RankveilError as error:
+            if methods is not None:
+                raise
+            skipped[name] = error.problem
+    return Attack(
+        rows=row_count,
+        attacked_rows=len(targets),
+        row=row,
+        epsilon=plain(plan.release.epsilon),
+        delta=None if plan.release.delta is None else plain(plan.release.delta),
+        k=plan.release.k,
+        methods=tuple(results),
+        skipped=skipped,
+    )
+
+
+def _attacked(
+    method: Method, plan: Plan, dataset: Dataset, targets: list[int], source: RandomSource, *, single: bool
+) -> MethodAttack:
+    made = _prepared(method, plan, dataset, source)
+    columns = []
+    for column in made.columns:
+        beliefs = [made.attacker(target, column) for target in targets]
+        values = np.array([belief.value for belief in beliefs])
+        number = is_number(column)
+        columns.append(
+            ColumnAttack(
+                column.name,
+                column.kind,
+                "range" if number else "chance",
+                before(column),
+                float(np.median(values) if number else values.mean()),
+                float(values.min() if number else values.max()),
+                made.basis,
+                _left(column, beliefs[0]) if single else None,
+            )
+        )
+    return MethodAttack(method.name, method.differentially_private, made.basis, made.says, tuple(columns))
+
+
+def _left(column: Column, belief: Belief) -> tuple[str, ...]:
+    """What remains of a single cell, in the column's own words."""
+    if not isinstance(column.domain, Grid):
+        shown = column.domain.decode(np.array([code for code, _ in belief.labels], np.int64)).to_pylist()
+        chances = [chance for _, chance in belief.labels]
+        texts = [f"{_text(label)} {chance:.0%}" for label, chance in zip(shown, chances, strict=True)]
+        more = len(texts) - _MOST_LABELS
+        return tuple(texts) if more <= 0 else (*texts[:_MOST_LABELS], f"and {more} more")
+    ends = column.domain.decode(np.unique(np.array([belief.low, belief.high], np.int64))).to_pylist()
+    return (*map(_text, ends), *(["missing"] if belief.may_be_missing and None not in ends else []))
+
+
+def _text(value: object) -> str:
+    return "missing" if value is None else str(value)
+
+
+# One attacker per family of methods
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A release that has been made, and somebody who attacks it."""
+
+    attacker: Attacker
+    columns: tuple[Column, ...]
+    basis: Basis
+    says: str
+
+
+def _prepared(method: Method, plan: Plan, dataset: Dataset, source: RandomSource) -> _Prepared:
+    _refuse_misfit(method, plan)
+    delta = plan.release.delta if method.uses_delta else None
+    budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
+    if method.name == "laplace":
+        return _laplace(method, dataset, budget, source)
+    if method.name == "aligned":
+        return _aligned(method, dataset, budget, source)
+    if method.name in ("unlinked", "multivariate"):
+        return _lists(method, dataset, plan.release.k or 1, budget, source)
+    if not method.differentially_private:
+        return _published(method, dataset, plan.release.k or 1, budget, source)
+    return _bounded(dataset, budget)
+
+
+def _refuse_misfit(method: Method, plan: Plan) -> None:
+    if method.needs_clusters and plan.release.k is None:
+        raise PlanError(f"The method {method.name} forms clusters and no k is given.", remedy="Give a k.")
+    unbounded = [name for name, entry in plan.columns.items() if getattr(entry, "bounds", "public") == "private"]
+    if unbounded and not method.finds_bounds:
+        raise PlanError(
+            f"The method {method.name} cannot find private bounds, which column {unbounded[0]!r} asks for.",
+            remedy="Give the column public limits (lower and upper), or attack synthetic or aligned.",
+        )
+
+
+def _laplace(method: Method, dataset: Dataset, budget: Budget, source: RandomSource) -> _Prepared:
+    records = dataset.records()
+    protected = method.protect(method.microaggregate(dataset, 1), budget, source)
+    released = method.relink(protected, budget, source).collected()
+    shares = equal_shares(budget.epsilon, [column.name for column in records.schema.protected])
+    return _Prepared(
+        attack_rows.laplace_attacker(records, released, shares),
+        records.schema.protected,
+        "computed",
+        "Bayes' rule on the record's own row; no other row depends on the record.",
+    )
+
+
+def _aligned(method: Method, dataset: Dataset, budget: Budget, source: RandomSource) -> _Prepared:
+    protected = method.protect(method.microaggregate(dataset, 1), budget, source)
+    price = protected.budget.part(protected.budget.left)
+    linkage = link(protected.marginals, price.amount)
+    released = method.relink(protected, budget, source).collected()
+    records = protected.dataset.records()  # with released bounds, where the plan leaves them open
+    spare = float(budget.epsilon - price.amount)
+    return _Prepared(
+        attack_rows.aligned_attacker(records, released, protected.marginals, linkage, spare),
+        records.schema.protected,
+        "bound",
+        f"Bayes' rule on the record's own row, and the marginals counted at their full price of ε = {spare:.3g}.",
+    )
+
+
+def _lists(method: Method, dataset: Dataset, k: int, budget: Budget, source: RandomSource) -> _Prepared:
+    records, ranked = dataset.records(), method.name == "unlinked"
+    clustered = method.microaggregate(dataset, k)
+    released = method.protect(clustered, budget, source)
+    shares = equal_shares(budget.epsilon, [column.name for column in records.schema.protected])
+    lists = attack_lists.drawn_lists(clustered, released, shares, source, ranked=ranked)
+    group = rank_every_row if ranked else order_every_row
+    return _Prepared(
+        attack_lists.attacker(records, clustered, lists, group, ranked=ranked),
+        records.schema.protected,
+        "computed",
+        "Bayes' rule on the noisy list in the order of its clusters, which is more than the shuffled rows show.",
+    )
+
+
+def _published(method: Method, dataset: Dataset, k: int, budget: Budget, source: RandomSource) -> _Prepared:
+    records = dataset.records()
+    clustered = method.microaggregate(dataset, k)
+    codes = method.relink(method.protect(clustered, budget, source), budget, source).collected()
+    order = _ORDERS.get(method.name)
+    release = attack_pattern.Release(
+        records, clustered, codes, order, by_column=order is individual_ranking, noisy=method.uses_budget
+    )
+    pattern = "Rows with equal values share a cluster, and all records of a cluster but one are known"
+    says = {
+        (True, True): f"{pattern}: the order brackets the value, whatever ε is.",
+        (True, False): f"{pattern}: the order brackets the value, and the centroid gives away their sum.",
+        (False, False): f"{pattern}: the centroid gives away their sum. There may be better attacks.",
+    }[order is not None, method.uses_budget]
+    return _Prepared(attack_pattern.attacker(release), records.schema.protected, "exact", says)
+
+
+def _bounded(dataset: Dataset, budget: Budget) -> _Prepared:
+    epsilon = float(budget.epsilon)
+    caveat = "" if budget.delta is None else " With a δ, an outcome whose probability is about δ may say more."
+    return _Prepared(
+        lambda row, column: bounded(column, epsilon),
+        dataset.schema.protected,
+        "bound",
+        f"Not attacked: by its ε no attacker can multiply odds by more than e^ε.{caveat}",
+    )

@@ -1,0 +1,169 @@
+"""Published methods: what the equality pattern of a release gives away.
+
+Rows of one cluster show one value. The attacker knows all records but one, so they know the order, and see for every
+place where the unknown record may be whether all clusters would show one value each. What remains is a bracket:
+values outside it cannot have led to this release (privacy.md, Theorem 3). The noise does not matter: it is only used
+that equal clusters show equal values. It can make the bracket wider by chance, where neighbouring clusters show the
+same value, above all where noise beyond the range is moved to its ends.
+
+Without noise a released centroid also says what the values of its rows add up to, up to rounding, and all but one of
+them are known. That holds for any clusters (MDAV).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.audit.attack_belief import (
+    Attacker,
+    Belief,
+    candidates,
+    first_reaching,
+    from_bracket,
+    from_labels,
+    known_missing,
+)
+from rankveil.audit.attack_slots import Group, Slots, alone, per_cluster, ranks_of
+from rankveil.flow.declare import Column, Records
+from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.flow.microaggregate import Clustered
+from rankveil.flow.microaggregate.clusters import axis_values
+
+_ROUNDING = 1e-6  # floating-point means, in steps of the axis
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release whose rows belong to records, with how it was made."""
+
+    records: Records
+    clustered: Clustered
+    codes: dict[str, Codes]
+    group: Group | None  # a public order; None: clusters that follow no order
+    by_column: bool  # every column is ranked by itself
+    noisy: bool
+
+
+def attacker(release: Release) -> Attacker:
+    def belief(row: int, column: Column) -> Belief:
+        if release.codes[column.name][row] == MISSING:  # published methods leave missing values missing
+            return known_missing(column)
+        if isinstance(column.domain, Nominal):
+            return from_labels(_labels(release, row, column, column.domain))
+        low, high = _bracket(release, row, column, column.domain)
+        return from_bracket(column, low, high)
+
+    return belief
+
+
+def _bracket(release: Release, row: int, column: Column, grid: Grid) -> tuple[int, int]:
+    low, high = 0, grid.width
+    if release.group is not None:
+        clusters = _Clusters(release, release.group, row, column)
+        possible = np.flatnonzero(clusters.possible)
+        low = first_reaching(clusters.of, grid.width, int(possible[0]))
+        high = first_reaching(clusters.of, grid.width, int(possible[-1]) + 1) - 1
+    if not release.noisy:
+        lowest, highest = _from_the_sum(release, row, column, grid)
+        low, high = max(low, lowest), min(high, highest)
+    return low, high
+
+
+def _labels(release: Release, row: int, column: Column, nominal: Nominal) -> Codes:
+    codes = candidates(column)
+    codes = codes[codes != MISSING]
+    if release.group is not None:
+        clusters = _Clusters(release, release.group, row, column)
+        codes = codes[clusters.possible[clusters.of(codes)]]
+    return codes if release.noisy else _from_the_centroid(release, row, column, nominal, codes)
+
+
+class _Clusters:
+    """Where the record of a row may be, as far as the rows of all others tell."""
+
+    def __init__(self, release: Release, group: Group, row: int, column: Column) -> None:
+        clustering = next(part for part in release.clustered.columns if part.column.name == column.name).clustering
+        self._records = alone(release.records, column) if release.by_column else release.records
+        self._group, self._row, self._column = group, row, column
+        self._slots = Slots.without(clustering, row)
+        compared = [column.name] if release.by_column else _complete(release, column)
+        self.possible: NDArray[np.bool_] = np.ones(len(self._slots.starts), np.bool_)
+        for name in compared:
+            self.possible &= _one_value_each(self._slots, release.codes[name], row)
+
+    def of(self, codes: Codes) -> NDArray[np.int64]:
+        """The cluster in which the record would be with each of these values."""
+        return self._slots.cluster_of(ranks_of(self._group, self._records, self._row, self._column, codes))
+
+
+def _one_value_each(slots: Slots, released: Codes, row: int) -> NDArray[np.bool_]:
+    """For each cluster c: whether every cluster shows one value if the record of `row` is in c."""
+    shown = released[slots.known]
+    largest = np.iinfo(np.int64).max
+    low = per_cluster(np.minimum, np.where(shown == MISSING, largest, shown), slots, largest)
+    high = per_cluster(np.maximum, shown, slots, MISSING)
+
+    def fits(which: slice, value: Codes | np.int64) -> NDArray[np.bool_]:
+        one = np.minimum(low[which], np.where(value == MISSING, largest, value)) >= np.maximum(high[which], value)
+        return np.asarray(one)
+
+    misfits = Slots.around(
+        (~fits(slice(None, -1), shown[slots.unshifted])).astype(np.float64),
+        (~fits(slice(1, None), shown[slots.shifted])).astype(np.float64),
+    )
+    return (misfits == 0) & fits(slice(None), released[row])
+
+
+def _complete(release: Release, column: Column) -> list[str]:
+    """This column and those in which no row is missing: the rows of a cluster agree in all of them."""
+    names = [part.name for part in release.records.schema.protected]
+    return [name for name in names if name == column.name or not (release.codes[name] == MISSING).any()]
+
+
+def _mates(release: Release, row: int, column: Column) -> NDArray[np.int64]:
+    """Rows that show the same as this one, itself left out: one cluster, or several that show the same."""
+    names: Sequence[str] = [column.name] if release.by_column else _complete(release, column)
+    same = np.logical_and.reduce([release.codes[name] == release.codes[name][row] for name in names])
+    same[row] = False
+    return np.flatnonzero(same)
+
+
+def _from_the_sum(release: Release, row: int, column: Column, grid: Grid) -> tuple[int, int]:
+    """Every mean of these clusters rounds to the released code, so their sum is known up to half a step per row."""
+    mates = _mates(release, row, column)
+    others = int(axis_values(column, release.records.codes[column.name][mates]).sum())
+    code = int(release.codes[column.name][row])
+    least, most = (_on_axis(grid, code + side) for side in (-0.5, 0.5))
+    count = len(mates) + 1
+    low = first_reaching(grid.to_axis, grid.width, math.ceil(count * (least - _ROUNDING) - others))
+    high = first_reaching(grid.to_axis, grid.width, math.floor(count * (most + _ROUNDING) - others) + 1) - 1
+    return low, high
+
+
+def _on_axis(grid: Grid, code: float) -> float:
+    """Where on the axis a code lies that need not be whole."""
+    if not grid.log:
+        return code
+    return math.log1p(max(code, 0.0)) * grid.axis_width / math.log1p(grid.width)
+
+
+def _from_the_centroid(release: Release, row: int, column: Column, nominal: Nominal, codes: Codes) -> Codes:
+    """Labels with which the cluster would have the centroid that was released; all, if several clusters look alike."""
+    mates = _mates(release, row, column)
+    if len(mates) + 1 >= 2 * release.clustered.cluster_size:
+        return codes
+    counts = np.bincount(release.records.codes[column.name][mates], minlength=nominal.label_count)
+    released = int(release.codes[column.name][row])
+
+    def centroid(code: int) -> int:
+        with_code = counts.copy()
+        with_code[code] += 1
+        present = np.flatnonzero(with_code)
+        return nominal.taxonomy.centroid_of_counts(present, with_code[present])
+
+    return np.array([code for code in codes if centroid(int(code)) == released], np.int64)
