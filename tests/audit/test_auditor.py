@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -103,12 +104,8 @@ def test_a_result_says_what_the_issue_asks_for() -> None:
 
 def test_a_share_that_is_overspent_refutes_a_method_whose_whole_is_within_its_claim() -> None:
     result = audit("aligned", 1, runs=20, source=SeededSource(9))
-    whole, share = result.findings[:2]
-    assert whole.whole
-    assert not share.whole
-    overspent = AuditResult(
-        "aligned", Fraction(1), (whole, type(share)(**{**share.__dict__, "refuted": True})), "consistent"
-    )
+    whole, share = (next(each for each in result.findings if each.whole == wanted) for wanted in (True, False))
+    overspent = AuditResult("aligned", Fraction(1), (whole, replace(share, refuted=True)), "consistent")
     assert overspent.verdict == "refuted"
     assert "share of the budget" in overspent.explanation()
 

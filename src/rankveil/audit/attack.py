@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rankveil.audit import attack_lists, attack_pattern, attack_rows
-from rankveil.audit.attack_belief import LEVEL, Attacker, Belief, before, bounded, is_number
+from rankveil.audit.attack_belief import LEVEL, Attacker, Belief, before, bounded, candidate_count, is_number
 from rankveil.certificate import plain
 from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
@@ -50,17 +50,37 @@ _ORDERS = {  # published methods whose clusters follow a public order
 
 
 @dataclass(frozen=True)
+class Left:
+    """What remains of one cell, in the column's own words."""
+
+    low: str | None = None  # numbers: nothing is left below
+    high: str | None = None
+    or_missing: bool = False
+    labels: tuple[tuple[str, float], ...] = ()  # labels: the likeliest ones and their chances
+    more_labels: int = 0
+
+    def __str__(self) -> str:
+        parts = [f"{label} {100 * chance:.3g} %" for label, chance in self.labels]
+        if self.more_labels:
+            parts.append(f"and {self.more_labels} more")
+        if self.low is not None:
+            parts.append(self.low if self.low == self.high else f"{self.low} to {self.high}")
+        return ", ".join(parts + ["missing"] * self.or_missing)
+
+
+@dataclass(frozen=True)
 class ColumnAttack:
     """`range`: 95 % range left, as a share of the one before. `chance`: of the true label. See attack_belief."""
 
     name: str
     kind: str
     measure: Literal["range", "chance"]
+    values: int  # how many the public domain holds, missing among them where it is allowed
     before: float
     after: float  # median range, or mean chance, over the rows that were attacked
     worst: float  # the smallest range, or the largest chance
     basis: Basis
-    left: tuple[str, ...] | None = None  # one row only: the ends of the range, or the likeliest labels
+    left: Left | None = None  # when one row is looked at
 
 
 @dataclass(frozen=True)
@@ -147,9 +167,9 @@ def _attacked(
     method: Method, plan: Plan, dataset: Dataset, targets: list[int], source: RandomSource, *, single: bool
 ) -> MethodAttack:
     made = _prepared(method, plan, dataset, source)
+    by_row = [[made.attacker(target, column) for column in made.columns] for target in targets]
     columns = []
-    for column in made.columns:
-        beliefs = [made.attacker(target, column) for target in targets]
+    for column, beliefs in zip(made.columns, zip(*by_row, strict=True), strict=True):
         values = np.array([belief.value for belief in beliefs])
         number = is_number(column)
         columns.append(
@@ -157,6 +177,7 @@ def _attacked(
                 column.name,
                 column.kind,
                 "range" if number else "chance",
+                candidate_count(column),
                 before(column),
                 float(np.median(values) if number else values.mean()),
                 float(values.min() if number else values.max()),
@@ -167,20 +188,17 @@ def _attacked(
     return MethodAttack(method.name, method.differentially_private, made.basis, made.says, tuple(columns))
 
 
-def _left(column: Column, belief: Belief) -> tuple[str, ...]:
-    """What remains of a single cell, in the column's own words."""
+def _left(column: Column, belief: Belief) -> Left:
     if not isinstance(column.domain, Grid):
-        shown = column.domain.decode(np.array([code for code, _ in belief.labels], np.int64)).to_pylist()
-        chances = [chance for _, chance in belief.labels]
-        texts = [f"{_text(label)} {chance:.0%}" for label, chance in zip(shown, chances, strict=True)]
-        more = len(texts) - _MOST_LABELS
-        return tuple(texts) if more <= 0 else (*texts[:_MOST_LABELS], f"and {more} more")
-    ends = column.domain.decode(np.unique(np.array([belief.low, belief.high], np.int64))).to_pylist()
-    return (*map(_text, ends), *(["missing"] if belief.may_be_missing and None not in ends else []))
-
-
-def _text(value: object) -> str:
-    return "missing" if value is None else str(value)
+        shown = belief.labels[:_MOST_LABELS]
+        names = column.domain.decode(np.array([code for code, _ in shown], np.int64)).to_pylist()
+        labels = tuple(
+            ("missing" if name is None else str(name), chance) for name, (_, chance) in zip(names, shown, strict=True)
+        )
+        return Left(labels=labels, more_labels=len(belief.labels) - len(shown))
+    ends = column.domain.decode(np.array([belief.low, belief.high], np.int64)).to_pylist()
+    low, high = (None if end is None else str(end) for end in ends)
+    return Left(low, high, or_missing=belief.may_be_missing)
 
 
 # One attacker per family of methods

@@ -74,12 +74,10 @@ def candidates(column: Column) -> Codes:
 def from_likelihood(column: Column, codes: Codes, log_likelihood: Floats, true: int, *, spare: float = 0.0) -> Belief:
     """Bayes' rule on the candidates. `spare`: an ε of which only the price is known; it counts in the worst way."""
     # Thinned codes stand for equally many values each, missing for one.
-    log_prior = np.where(
-        codes == MISSING, 0.0, math.log((candidate_count(column) - column.allows_null) / _present(codes))
-    )
-    prior = np.exp(log_prior - log_prior.max())
-    prior /= prior.sum()
-    belief = np.exp(log_prior + log_likelihood - (log_prior + log_likelihood).max())
+    present = codes != MISSING
+    each = (candidate_count(column) - column.allows_null) / np.count_nonzero(present)
+    prior = np.where(present, each, 1.0) / candidate_count(column)
+    belief = prior * np.exp(log_likelihood - log_likelihood.max())
     belief /= belief.sum()
     if not is_number(column):
         ranked = np.argsort(-belief, kind="stable")
@@ -93,8 +91,8 @@ def from_likelihood(column: Column, codes: Codes, log_likelihood: Floats, true: 
     part = 1 - (mass[last] - level) / belief[ranked[last]]
     share = float(prior[ranked[:last]].sum() + part * prior[ranked[last]])
     kept = codes[ranked[: last + 1]]
-    present = kept[kept != MISSING]
-    low, high = (int(present.min()), int(present.max())) if len(present) else (MISSING, MISSING)
+    numbers = kept[kept != MISSING]
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (MISSING, MISSING)
     return Belief(min(share / LEVEL, 1.0), low, high, bool((kept == MISSING).any()))
 
 
@@ -142,7 +140,3 @@ def first_reaching(value_at: Callable[[Codes], NDArray[np.int64]], last: int, wa
         first = int(np.searchsorted(value_at(places), wanted))
         low, high = int(places[first - 1]) if first else low, int(places[first]) if first < count else high
     return high
-
-
-def _present(codes: Codes) -> int:
-    return int(np.count_nonzero(codes != MISSING))

@@ -7,9 +7,10 @@ The law is exact: discrete Laplace noise on sums, the exponential mechanism on l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,6 +23,20 @@ from rankveil.flow.microaggregate.clusters import axis_values
 from rankveil.flow.protect.centroids import ReleasedCentroids, filled_sums, mechanisms_for
 from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
 from rankveil.noise import RandomSource, discrete_laplace, representable_scale
+
+
+_FITS_KEPT = 16
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a column's list fits: for each cluster c the fit of all others, and of c with a value added to it."""
+
+    around: Floats
+    own: Callable[[Integers, Codes], Floats]
+
+    def log_likelihood(self, clusters: Integers, codes: Codes) -> Floats:
+        return np.asarray(self.around[clusters] + self.own(clusters, codes))
 
 
 @dataclass(frozen=True)
@@ -37,20 +52,23 @@ class NumberList:
     def positions(self, column: Column, codes: Codes) -> Integers:
         return np.where(codes == MISSING, self.filler, axis_values(column, codes))
 
-    def log_likelihood(self, column: Column, slots: Slots, known: Codes, codes: Codes, clusters: Integers) -> Floats:
-        """Of each code in its cluster, the known values being in the order of the slots."""
+    def fit(self, column: Column, slots: Slots, known: Codes) -> Fit:
+        """`known`: the known values, in the order of the slots."""
         values = self.positions(column, known)
         core = per_cluster(np.add, values, slots, 0)
+        others_missing = int(np.count_nonzero(known == MISSING))
 
-        def fit(which: slice | Integers, more: Integers) -> Floats:
+        def sums(which: slice | Integers, more: Integers) -> Floats:
             return np.asarray(-np.abs(self.sums[which] - core[which] - more) / self.scale)
 
-        around = Slots.around(fit(slice(None, -1), values[slots.unshifted]), fit(slice(1, None), values[slots.shifted]))
-        found = around[clusters] + fit(clusters, self.positions(column, codes))
-        if self.missing_scale is not None:
-            others = int(np.count_nonzero(known == MISSING))
-            found -= np.abs(self.missing - others - (codes == MISSING)) / self.missing_scale
-        return np.asarray(found)
+        def own(clusters: Integers, codes: Codes) -> Floats:
+            found = sums(clusters, self.positions(column, codes))
+            if self.missing_scale is None:
+                return found
+            return found - np.abs(self.missing - others_missing - (codes == MISSING)) / self.missing_scale
+
+        before, after = sums(slice(None, -1), values[slots.unshifted]), sums(slice(1, None), values[slots.shifted])
+        return Fit(Slots.around(before, after), own)
 
 
 @dataclass(frozen=True)
@@ -60,28 +78,28 @@ class LabelList:
     values: Integers
     distances: Floats  # over the scale of the exponential mechanism
 
-    def log_likelihood(self, column: Column, slots: Slots, known: Codes, codes: Codes, clusters: Integers) -> Floats:
+    def fit(self, column: Column, slots: Slots, known: Codes) -> Fit:
         places, cluster = slots.core
         labels = len(self.distances)
         counts = np.bincount(cluster * labels + known[places] % labels, minlength=len(slots.starts) * labels)
         core = counts.reshape(-1, labels) @ self.distances
 
-        def fit(which: slice | Integers, more: Codes) -> Floats:
+        def choices(which: slice | Integers, more: Codes) -> Floats:
             away = core[which] + self.distances[more % labels]  # MISSING is -1: the last label
             away -= away.min(axis=1, keepdims=True)
             drawn = np.take_along_axis(away, self.values[which][:, None], axis=1)[:, 0]
             return np.asarray(-drawn - np.log(np.exp(-away).sum(axis=1)))
 
-        around = Slots.around(fit(slice(None, -1), known[slots.unshifted]), fit(slice(1, None), known[slots.shifted]))
-        return np.asarray(around[clusters] + fit(clusters, codes))
+        before, after = choices(slice(None, -1), known[slots.unshifted]), choices(slice(1, None), known[slots.shifted])
+        return Fit(Slots.around(before, after), choices)
 
 
 @dataclass(frozen=True)
 class Constant:
     """A column with a single possible value says nothing."""
 
-    def log_likelihood(self, column: Column, slots: Slots, known: Codes, codes: Codes, clusters: Integers) -> Floats:
-        return np.zeros(len(codes))
+    def fit(self, column: Column, slots: Slots, known: Codes) -> Fit:
+        return Fit(np.zeros(len(slots.starts)), lambda clusters, codes: np.zeros(len(codes)))
 
 
 NoisyList = NumberList | LabelList | Constant
@@ -134,18 +152,23 @@ def attacker(
     records: Records, clustered: Clustered, lists: Mapping[str, NoisyList], group: Group, *, ranked: bool
 ) -> Attacker:
     """`ranked`: every column has an order of its own, so other columns' lists say nothing about a cell."""
-    clusterings = {clusters.column.name: clusters.clustering for clusters in clustered.columns}
+    parts = {clusters.column.name: clusters for clusters in clustered.columns}
+
+    @lru_cache(maxsize=_FITS_KEPT)  # of whole records, one column's fit is used for the cells of all columns
+    def fit(row: int, name: str) -> Fit:
+        slots = Slots.without(parts[name].clustering, row)
+        return lists[name].fit(parts[name].column, slots, records.codes[name][slots.known])
 
     def belief(row: int, column: Column) -> Belief:
         codes = candidates(column)
-        slots = Slots.without(clusterings[column.name], row)
         own = alone(records, column) if ranked else records
+        slots = Slots.without(parts[column.name].clustering, row)
         clusters = slots.cluster_of(ranks_of(group, own, row, column, codes))
         total = np.zeros(len(codes))
         for other in own.schema.protected:
-            raw = own.codes[other.name]
-            tried = codes if other.name == column.name else np.full(len(codes), raw[row])
-            total += lists[other.name].log_likelihood(other, slots, raw[slots.known], tried, clusters)
+            value = own.codes[other.name][row]
+            tried = codes if other.name == column.name else np.full(len(codes), value)
+            total += fit(row, other.name).log_likelihood(clusters, tried)
         return from_likelihood(column, codes, total, int(own.codes[column.name][row]))
 
     return belief

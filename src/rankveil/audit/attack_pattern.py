@@ -116,7 +116,7 @@ def _one_value_each(slots: Slots, released: Codes, row: int) -> NDArray[np.bool_
         (~fits(slice(None, -1), shown[slots.unshifted])).astype(np.float64),
         (~fits(slice(1, None), shown[slots.shifted])).astype(np.float64),
     )
-    return (misfits == 0) & fits(slice(None), released[row])
+    return np.asarray((misfits == 0) & fits(slice(None), released[row]))
 
 
 def _complete(release: Release, column: Column) -> list[str]:

@@ -7,7 +7,7 @@ hold the known records as if there were no other, and every cluster after c has 
     c = 1        a b c | d e ? | f g h        before c: unchanged; after c: shifted by one
     core           all but the last place of each cluster: these belong to it whatever c is
 
-So whatever is released per cluster has one of two values before and after c, and depends on the unknown value in c only.
+So what is released per cluster has one value before c and one after it, and depends on the unknown value in c only.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def best_event(original: Scores, changed: Scores, alpha: float, *, gaussian: boo
             with np.errstate(divide="ignore", invalid="ignore"):
                 if gaussian:
                     normal = NormalDist()
-                    inside = (low > 0) & (high < 1)
+                    inside = (low > 0) & (low < 1) & (high > 0) & (high < 1)
                     worth = np.full(len(pooled), -np.inf)
                     worth[inside] = [
                         normal.inv_cdf(one) - normal.inv_cdf(other)

@@ -24,7 +24,7 @@ from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
 from rankveil.audit.laws import channel_loss, permute_and_flip_law
 from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbounded, whole_releases
-from rankveil.audit.watch import Path, Watch, WatchedBudget, instead, replayed, steered, tapped
+from rankveil.audit.watch import Draw, Watch, WatchedBudget, instead, replayed, steered, tapped
 from rankveil.flow.budget import Budget, Price
 from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Nominal
@@ -43,27 +43,23 @@ _CHANNEL = "channel of each record"
 
 
 def attacks_on_synthetic(on: Setting) -> Iterator[Finding]:
-    for instance in _INSTANCES:
-        yield from _replayed(on, instance)
-    yield from _replayed(on, _Instance("number and label, with δ", _BOTH, "tables", _DELTA))
-    yield from _replayed(
-        on, _Instance("five labels, with δ", tuple(labels(each, 3) for each in "abcde"), "tables", _DELTA)
-    )
     yield _histogram_noise(on)
     yield _count_noise(on)
     yield _gaussian_noise(on)
     yield _low_bits(on)
     yield _selection(on)
+    for instance in _INSTANCES:
+        yield from _replayed(on, instance)
     yield _whole_rows(on, 20)
 
 
 def attacks_on_aligned(on: Setting) -> Iterator[Finding]:
-    for columns in (_BOTH, _BOTH_WITH_MISSING, _BOTH[:1], _BOTH[1:], (unbounded(),)):
-        yield from _replayed(on, _Instance(" and ".join(_kind(column) for column in columns), columns))
     yield _histogram_noise(on)
     yield _count_noise(on)
     yield _low_bits(on)
     yield _channel_as_drawn(on)
+    for columns in (_BOTH, _BOTH_WITH_MISSING, _BOTH[:1], _BOTH[1:], (unbounded(),)):
+        yield from _replayed(on, _Instance(" and ".join(_kind(column) for column in columns), columns))
     yield _whole_rows(on, 10)
 
 
@@ -98,6 +94,8 @@ _INSTANCES = (
     _synopsis("ranked", null=True),
     _synopsis("mean", null=False),
     _synopsis("histogram", null=True),
+    _Instance("number and label, with δ", _BOTH, "tables", _DELTA),
+    _Instance("five labels, with δ", tuple(labels(name, 3) for name in "abcde"), "tables", _DELTA),
 )
 
 
@@ -217,29 +215,30 @@ def _channel_losses(original: _Passed, changed: _Passed) -> float:
 # Noise as drawn
 
 
-def _first_histogram(on: Setting, delta: Fraction | None) -> Path:
-    """The draws for a column of two labels: two records of the first, or one of each."""
-    grouped = [on.method.microaggregate(dataset([labels("a", 2)], rows), 1) for rows in ([[0], [0]], [[0], [1]])]
+def _first_draws(
+    on: Setting, column: Column, record: int, delta: Fraction | None = None
+) -> tuple[Draw, Draw, Fraction]:
+    """The first draw for two records of code 0, and for one of them replaced; and the price paid for it."""
+    grouped = [on.method.microaggregate(dataset([column], rows), 1) for rows in ([[0], [0]], [[0], [record]])]
 
     def run(changed: bool, watch: Watch) -> None:
         on.method.protect(grouped[changed], WatchedBudget(on.epsilon, delta, watch=watch), on.source)
 
-    return replayed(run)
+    path = replayed(run)
+    one, other = next(iter(path))
+    return one, other, path.original.spent[one.purpose]
 
 
 def _histogram_noise(on: Setting) -> Finding:
     """One record changes its label: is its new label's count high, and its old one's low?"""
-    path = _first_histogram(on, None)
-    (one, other), *_ = list(path)
-    claimed = float(path.original.spent[one.purpose])
+    one, other, price = _first_draws(on, labels("a", 2), 1)
 
     def observe(changed: bool, count: int) -> Scores:
-        exact_counts = (other if changed else one).exact
-        noisy = one.noise.added_to(np.tile(exact_counts, (count, 1)), on.source)
+        noisy = one.noise.added_to(np.tile((other if changed else one).exact, (count, 1)), on.source)
         scores: Scores = np.minimum(noisy[:, 1], -noisy[:, 0]).astype(np.float64)
         return scores
 
-    return sampled("noise of a histogram", claimed, observe, 2 * on.draws, whole=claimed == on.claimed)
+    return sampled("noise of a histogram", float(price), observe, 2 * on.draws, whole=price == on.epsilon)
 
 
 def _count_noise(on: Setting) -> Finding:
@@ -253,16 +252,15 @@ def _count_noise(on: Setting) -> Finding:
 
 
 def _gaussian_noise(on: Setting) -> Finding:
-    path = _first_histogram(on, _DELTA)
-    (one, other), *_ = list(path)
+    """A sum over a wide range, so that the noise is far wider than a step and its trade-off that of a normal law."""
+    column = replace(number("a", _WIDE), synopsis="mean")
+    one, other, price = _first_draws(on, column, _WIDE, _DELTA)
 
     def observe(changed: bool, count: int) -> Scores:
-        noisy = one.noise.added_to(np.tile((other if changed else one).exact, (count, 1)), on.source)
-        scores: Scores = (noisy[:, 1] - noisy[:, 0]).astype(np.float64)
-        return scores
+        sums = np.repeat((other if changed else one).exact, count)
+        return one.noise.added_to(sums, on.source).astype(np.float64)
 
-    claimed = sqrt(2 * float(path.original.spent[one.purpose]))
-    return sampled("Gaussian noise of a histogram", claimed, observe, on.draws, whole=False, unit="mu")
+    return sampled("Gaussian noise of a sum", sqrt(2 * price), observe, on.draws, whole=False, unit="mu")
 
 
 def lowest_bits(values: NDArray[Any]) -> Scores:

@@ -1,0 +1,190 @@
+"""The attack view as a picture and as a page. Both are internal: first line, title and file name say so."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from rankveil.audit.attack import Attack, ColumnAttack
+from rankveil.report.charts import FONT, GRID, INK, QUIET, SERIES, drawn
+
+_SOUND, _PUBLISHED = "differentially private", "published, no guarantee"
+_PER_ROW = 2
+_ROW_HEIGHT = 19
+_SIGNS = {("range", "bound"): "≥ ", ("chance", "bound"): "≤ "}
+LEGEND = (
+    "range: the values that hold 95 % of the attacker's belief, as a share of what they were before the release"
+    " (median of the rows attacked). 100 %: nothing learnt.",
+    "chance: how likely the attacker thinks the true label is (mean of the rows attacked).",
+    "≥ and ≤: limits that no attacker can pass. Plain numbers of published methods are exact: all else is impossible."
+    " Other plain numbers are computed by Bayes' rule.",
+)
+
+
+def internal_path(path: Path) -> Path:
+    """The same path with `internal` in the file's name."""
+    return path if "internal" in path.name.split(".") else path.with_name(f"{path.stem}.internal{path.suffix}")
+
+
+def percent(value: float) -> str:
+    """Three digits that count."""
+    return f"{100 * value:.3g} %" if value < 0.9995 else "100 %"
+
+
+def cell(column: ColumnAttack) -> str:
+    return _SIGNS.get((column.measure, column.basis), "") + percent(column.after)
+
+
+def _is_one_value(column: ColumnAttack) -> bool:
+    return column.after * column.values < 1.01
+
+
+def heading(column: ColumnAttack) -> str:
+    return f"{column.name}\n{column.measure}, {column.values:,} values"
+
+
+def as_svg(result: Attack) -> str:
+    """One panel per column, one line per method. The first line says that it is internal."""
+    svg, _ = drawn(specification(result))
+    return f"<!-- {result.note} -->\n{svg}"
+
+
+def specification(result: Attack) -> dict[str, Any]:
+    """Bars start where the attacker was before the release: the longer the bar, the more was learnt."""
+    panels = [_panel(result, place) for place in range(len(result.methods[0].columns))] if result.methods else []
+    about = f"ε = {result.epsilon}" + ("" if result.k is None else f", k = {result.k}")
+    attacked = f"row {result.row}" if result.row is not None else f"{result.attacked_rows} rows"
+    return {
+        "title": {
+            "text": "What an attacker who knows everyone else learns about one record",
+            "subtitle": [
+                f"{about}; {attacked} of {result.rows:,} attacked. Bars start at what was known before the release:"
+                " no bar, nothing learnt. Hollow: a limit.",
+                "INTERNAL: computed from the original table. Do not publish.",
+            ],
+            "subtitleColor": QUIET,
+            "subtitleFontSize": 11,
+            "subtitlePadding": 4,
+            "offset": 14,
+            "fontSize": 14,
+        },
+        "vconcat": [
+            {"hconcat": panels[start : start + _PER_ROW], "spacing": 28} for start in range(0, len(panels), _PER_ROW)
+        ],
+        "spacing": 26,
+    }
+
+
+def _panel(result: Attack, place: int) -> dict[str, Any]:
+    columns = [(attack.method, attack.differentially_private, attack.columns[place]) for attack in result.methods]
+    values = [
+        {
+            "method": method,
+            "kind": _SOUND if sound else _PUBLISHED,
+            "before": column.before,
+            "after": column.after,
+            "label": "one value" if column.measure == "range" and _is_one_value(column) else cell(column),
+            "limit": column.basis == "bound",
+        }
+        for method, sound, column in columns
+    ]
+    first = columns[0][2]
+    ranged = first.measure == "range"
+    # The scale leaves room for a number left of the last dot.
+    start = min(0.1, min(column.after for _, _, column in columns) ** 1.4)
+    decades = math.ceil(-math.log10(start) - 1e-9)
+    ticks = [10.0**-power for power in range(0, decades + 1, 1 + decades // 5)]
+    scale: dict[str, Any] = {"type": "log", "domain": [start, 1], "nice": False} if ranged else {"domain": [0, 1]}
+    left_of_panel = place % _PER_ROW == 0
+    y: dict[str, Any] = {
+        "field": "method",
+        "type": "nominal",
+        "sort": [method for method, _, _ in columns],
+        "title": None,
+        "axis": {"labels": left_of_panel, "ticks": False, "domain": False, "labelLimit": 260, "labelColor": INK,
+                 "labelPadding": 8},
+    }  # fmt: skip
+    x_axis: dict[str, Any] = {
+        "format": "~%",
+        "labelFlush": False,
+        **({"values": ticks} if ranged else {"tickCount": 4}),
+    }
+    title = "range of values left (log)" if ranged else "chance given to the true label"
+    colour = {
+        "field": "kind", "type": "nominal", "title": None,
+        "scale": {"domain": [_SOUND, _PUBLISHED], "range": [SERIES[0], SERIES[1]]},
+        "legend": {"orient": "bottom", "symbolType": "circle", "symbolStrokeWidth": 0, "symbolOpacity": 1},
+    }  # fmt: skip
+    after = {"field": "after", "type": "quantitative", "title": title, "scale": scale, "axis": x_axis}
+    # Numbers stand beside the dot on the side where no bar is.
+    beside = {"align": "right", "dx": -9} if ranged else {"align": "left", "dx": 9}
+    return {
+        "title": {"text": first.name, "subtitle": f"{first.values:,} possible values", "subtitleColor": QUIET},
+        "width": 300,
+        "height": {"step": _ROW_HEIGHT},
+        "data": {"values": values},
+        "encoding": {"y": y},
+        "layer": [
+            {
+                "mark": {"type": "rule", "color": GRID, "strokeWidth": 1.5, "aria": False},
+                "encoding": {"x": {"datum": first.before, "type": "quantitative"}, "y": None},
+            },
+            {
+                "mark": {"type": "bar", "height": 5, "opacity": 0.45, "aria": False},
+                "encoding": {"x": after, "x2": {"field": "before"}, "color": colour},
+            },
+            {
+                "mark": {"type": "point", "size": 50, "opacity": 1, "strokeWidth": 1.8, "aria": False},
+                "encoding": {
+                    "x": after,
+                    "stroke": colour,
+                    "fill": {"condition": {"test": "datum.limit", "value": "white"}, **colour},
+                },
+            },
+            {
+                "mark": {"type": "text", "fontSize": 10, "color": INK, "baseline": "middle", **beside},
+                "encoding": {"x": after, "text": {"field": "label", "type": "nominal"}},
+            },
+        ],
+    }
+
+
+def as_page(result: Attack) -> str:
+    """A page that needs nothing else: the picture, the numbers, and what they mean."""
+    columns = result.methods[0].columns if result.methods else ()
+    head = "".join(f"<th>{escape(heading(column)).replace(chr(10), '<br>')}</th>" for column in columns)
+    known = "".join(f"<td>{percent(column.before)}</td>" for column in columns)
+    body = "".join(
+        f"<tr><th>{escape(attack.method)}</th>{''.join(f'<td>{cell(column)}</td>' for column in attack.columns)}"
+        f"<td class=says>{escape(attack.says)}</td></tr>\n"
+        for attack in result.methods
+    )
+    left = "".join(
+        f"<li>{escape(attack.method)}, {escape(column.name)}: {escape(str(column.left))}</li>\n"
+        for attack in result.methods
+        for column in attack.columns
+        if column.left is not None
+    )
+    svg, _ = drawn(specification(result))
+    return f"""<!-- {result.note} -->
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Attack view (internal)</title>
+<style>
+body {{ font-family: {FONT}; color: {INK}; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.45 }}
+svg {{ max-width: 100%; height: auto }}
+table {{ border-collapse: collapse; font-size: 0.85rem }}
+th, td {{ text-align: right; padding: 0.25rem 0.7rem; border-bottom: 1px solid {GRID} }}
+th:first-child, .says {{ text-align: left; font-weight: normal }}
+.says {{ color: {QUIET} }}
+</style></head><body>
+<p><strong>{escape(result.note)}</strong></p>
+{svg}
+<table><thead><tr><th></th>{head}<th></th></tr></thead><tbody>
+<tr><th>before the release</th>{known}<td></td></tr>
+{body}</tbody></table>
+{f"<h2>What is left of row {result.row}</h2><ul>{left}</ul>" if left else ""}
+{"".join(f"<p>{escape(line)}</p>" for line in LEGEND)}
+</body></html>
+"""
