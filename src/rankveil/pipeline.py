@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -14,7 +15,7 @@ from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.engines import Table, open_table
-from rankveil.errors import GuaranteeError, PlanError
+from rankveil.errors import GuaranteeError, PlanError, RankveilError
 from rankveil.flow.budget import Budget
 from rankveil.flow.declare import Plan, Schema, declare
 from rankveil.flow.declare.dataset import Dataset
@@ -78,18 +79,20 @@ def release(
     grouped = method.microaggregate(dataset, plan.release.k or 1)
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
     book = _Book.entered(ledger, plan, method, opened, clock) if source.releasable else None
-    progress("drawing noise")
-    protected = method.protect(grouped, budget, source)
-    progress("linking columns")
-    rows = method.relink(protected, budget, source)
+    with _what_it_cost(book):
+        progress("drawing noise")
+        protected = method.protect(grouped, budget, source)
+        progress("linking columns")
+        rows = method.relink(protected, budget, source)
 
     def certify(written: Written | None) -> Certificate:
         entry = None if book is None else book.reservation
         return _certificate(plan, method, schema, rows, source, clock(), written, _file_format(opened), entry)
 
     if folder is None:
-        result = as_arrow(rows)
-        return Release(opened.rebuild(result, table, keep_index=rows.row_aligned), certify(None))
+        with _what_it_cost(book):
+            result = as_arrow(rows)
+        return Release(opened.rebuild(result), certify(None))
     progress("writing")
     made: list[Certificate] = []
 
@@ -97,10 +100,22 @@ def release(
         made.append(certify(written))
         return made[0].to_json()
 
-    written = folder.publish(rows, opened.dialect.separator if opened.dialect else ",", certified)
+    with _what_it_cost(book):
+        written = folder.publish(rows, opened.dialect.separator if opened.dialect else ",", certified)
     if book is not None:
         book.published(written.sha256)
     return Release(None, made[0], folder.path)
+
+
+@contextmanager
+def _what_it_cost(book: _Book | None) -> Iterator[None]:
+    """An error after the spend says that the spend stands."""
+    try:
+        yield
+    except RankveilError as error:
+        if book is not None:
+            error.cost = f"No release was written. Its budget is spent: entry {book.reservation.number} of the ledger."
+        raise
 
 
 @dataclass(frozen=True)

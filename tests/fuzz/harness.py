@@ -89,7 +89,9 @@ class Findings:
         try:
             yield
         except (Exception, Hang) as error:
-            frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+            frames = [
+                f"{Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
+            ]
             place = f"{type(error).__name__} at {' < '.join(frames[:-6:-1])}"
             self._examples.setdefault(place, f"{error}\n  case {number}: {content!r}"[:1500])
 

@@ -221,7 +221,12 @@ def parquet_tables() -> dict[str, pa.Table]:
             "age": [34, 51, 0, 120],
             "income": [1200.5, 3.25, 0.0, 9999.0],
             "job": ["cook", "smith", "baker", "cook"],
-            "born": [datetime.date(1980, 1, 31), datetime.date(1999, 12, 1), datetime.date(2001, 2, 3), datetime.date(1987, 6, 5)],
+            "born": [
+                datetime.date(1980, 1, 31),
+                datetime.date(1999, 12, 1),
+                datetime.date(2001, 2, 3),
+                datetime.date(1987, 6, 5),
+            ],
             "level": pa.array(["low", "high", "mid", "low"]).dictionary_encode(),
             "smoker": [True, False, None, True],
             "name": ["Zanzibar", "48151623", "99887766", "Zanzibar"],

@@ -74,7 +74,9 @@ VALUES: st.SearchStrategy[Any] = st.one_of(
     st.integers(-(10**30), 10**30),
     st.floats(),
     st.text(max_size=5),
-    st.sampled_from(["1e400", "9" * 400, "1/0", "-1", "0", "1/3", "nan", "Infinity", "9" * 9000, "1_0", "١", "0.5", "\ud800"]),
+    st.sampled_from(
+        ["1e400", "9" * 400, "1/0", "-1", "0", "1/3", "nan", "Infinity", "9" * 9000, "1_0", "١", "0.5", "\ud800"]
+    ),
     st.sampled_from(["0001-01-01", "9999-12-31", "99999-01-01", "2020-02-30", "1e-400", "csv", "public", "date"]),
     st.lists(st.none(), max_size=1),
 )

@@ -97,8 +97,12 @@ def test_any_file_is_released_whole_or_not_at_all(tmp_path: Path, kind: str, nam
 
 
 CELLS = st.one_of(
-    st.sampled_from(["", "1", "-1", "1.5", "1e400", "nan", "-inf", "0x1F", "١٢٣", "+5", "NA", "?", "true", "low", "cook"]),
-    st.sampled_from(["2020-01-01", "2020-02-30", "0000-00-00", "=1+1", "@x", '"', ",", "\n", "\r", "\0", "\u202e", " "]),
+    st.sampled_from(
+        ["", "1", "-1", "1.5", "1e400", "nan", "-inf", "0x1F", "١٢٣", "+5", "NA", "?", "true", "low", "cook"]
+    ),
+    st.sampled_from(
+        ["2020-01-01", "2020-02-30", "0000-00-00", "=1+1", "@x", '"', ",", "\n", "\r", "\0", "\u202e", " "]
+    ),
     st.text(max_size=6),
     st.integers().map(str),
     st.floats().map(str),

@@ -47,7 +47,9 @@ def float_uses(tree: ast.AST) -> Iterator[str]:
 
 
 def without_allowed(tree: ast.Module, allowed: set[str]) -> ast.Module:
-    body = [node for node in tree.body if not (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in allowed)]
+    body = [
+        node for node in tree.body if not (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in allowed)
+    ]
     return ast.Module(body=body, type_ignores=[])
 
 

@@ -1,4 +1,4 @@
-"""How good `synthetic` is on the bundled example, with room for the noise of a run. Seeded, so that it is repeatable."""
+"""How good `synthetic` is on the bundled example, with room for the noise of a run. Seeded, hence repeatable."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ from rankveil.flow.protect.centroids import ReleasedCentroids, filled_sums, mech
 from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
 from rankveil.noise import RandomSource, discrete_laplace, representable_scale
 
-
 _FITS_KEPT = 16
 
 
@@ -65,7 +64,7 @@ class NumberList:
             found = sums(clusters, self.positions(column, codes))
             if self.missing_scale is None:
                 return found
-            return found - np.abs(self.missing - others_missing - (codes == MISSING)) / self.missing_scale
+            return np.asarray(found - np.abs(self.missing - others_missing - (codes == MISSING)) / self.missing_scale)
 
         before, after = sums(slice(None, -1), values[slots.unshifted]), sums(slice(1, None), values[slots.shifted])
         return Fit(Slots.around(before, after), own)

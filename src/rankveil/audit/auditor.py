@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from rankveil.audit.cases import linked, lists, published, records
 from rankveil.audit.cases.setting import Setting
-from rankveil.audit.findings import Finding
+from rankveil.audit.findings import Finding, rounded_down
 from rankveil.methods import METHODS, Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 
@@ -92,7 +92,7 @@ class AuditResult:
         return {
             "method": self.method,
             "claimed_epsilon": float(self.claimed_epsilon),
-            "lower_bound": round(self.lower_bound, 6),
+            "lower_bound": rounded_down(self.lower_bound),
             "structural": self.structural,
             "verdict": self.verdict,
             "runs": self.runs,

@@ -42,13 +42,18 @@ class Finding:
             "kind": self.kind,
             "unit": self.unit,
             "claimed": self.claimed,
-            "lower_bound": None if math.isinf(self.lower_bound) else round(self.lower_bound, 6),
+            "lower_bound": None if math.isinf(self.lower_bound) else rounded_down(self.lower_bound),
             "structural": math.isinf(self.lower_bound),
             "refuted": self.refuted,
             "whole": self.whole,
             "runs": self.runs,
             "detail": self.detail,
         }
+
+
+def rounded_down(bound: float) -> float:
+    """Six decimals, so that a printed bound is never more than was found."""
+    return math.floor(bound * 1e6 * (1 + _ROUNDING)) / 1e6
 
 
 class DependsOnData(Exception):

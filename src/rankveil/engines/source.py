@@ -10,6 +10,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +96,11 @@ class Table:
                 remedy="Check the separator and the quotes; [table] separator in the plan sets another one.",
             ) from None
 
-    def rebuild(self, result: pa.Table, original: object, *, keep_index: bool) -> Any:
+    def rebuild(self, result: pa.Table) -> Any:
         """A result in the same kind as the table that went in."""
         if self.format == "pandas":
-            frame = result.replace_schema_metadata(self._pandas_types(result.schema)).to_pandas()
-            if keep_index and len(frame) == len(original):  # type: ignore[arg-type]
-                frame.index = original.index  # type: ignore[attr-defined]
-            return frame
+            # PRIVACY: the index and the attributes of a frame are data that no plan declares; they stay behind.
+            return result.replace_schema_metadata(self._pandas_types(result.schema)).to_pandas()
         if self.format == "polars":
             import polars
 
@@ -109,10 +109,11 @@ class Table:
 
     def _pandas_types(self, result: pa.Schema) -> dict[str, str]:
         """pandas' own types, such as Int64, as Arrow's metadata keep them, for columns whose type has not changed."""
-        kept = json.loads(self.schema.metadata[b"pandas"])
+        known = json.loads(self.schema.metadata[b"pandas"])
         unchanged = {field.name for field in result if field.type == self.schema.field(field.name).type}
-        kept["columns"] = [column for column in kept["columns"] if column["field_name"] in unchanged]
-        return {"pandas": json.dumps(kept)}
+        columns = [column for column in known["columns"] if column["field_name"] in unchanged]
+        kept = {"index_columns": [], "column_indexes": known["column_indexes"], "columns": columns}
+        return {"pandas": json.dumps({**kept, "pandas_version": known["pandas_version"]})}
 
 
 def open_table(source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
@@ -148,7 +149,7 @@ def _open_memory(source: object) -> Table:
         elif isinstance(source, pa.RecordBatch):
             table, kind = pa.Table.from_batches([source]), "arrow"
         elif library == "pandas" and hasattr(source, "columns"):
-            table, kind = pa.Table.from_pandas(source, preserve_index=False), "pandas"
+            table, kind = pa.Table.from_pandas(_without_guessing(source), preserve_index=False), "pandas"
         elif hasattr(source, "__arrow_c_stream__"):
             table, kind = pa.table(source), "polars" if library == "polars" else "arrow"
         else:
@@ -159,6 +160,42 @@ def _open_memory(source: object) -> Table:
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise _unreadable("in memory", error) from None
     return Table("in memory", kind, table.schema, _memory=table)
+
+
+def _without_guessing(frame: Any) -> Any:
+    """A pandas frame whose columns of Python objects hold texts, or days, each made from its own value alone.
+
+    PRIVACY: Arrow would choose one type for such a column by looking at all of its values, and with it how every single
+    value is read: one record with more decimals, or another time zone, would change the others.
+    """
+    if not frame.columns.is_unique:
+        return frame
+    objects = [name for name in frame.columns if frame[name].dtype == object]
+    if not objects:
+        return frame
+    frame = frame.copy(deep=False)
+    for name in objects:
+        values = [_own_text(value) for value in frame[name]]
+        days = all(value is None or isinstance(value, date) for value in values)
+        texts = [value.isoformat() if isinstance(value, date) else value for value in values]
+        frame[name] = type(frame[name])(values if days else texts, index=frame.index, dtype=object)
+    return frame
+
+
+def _own_text(value: Any) -> Any:
+    """A Python object as text, a point in time as its own calendar day, and what stands for nothing as None."""
+    if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):  # noqa: PLR0124 - NaN
+        return None
+    value = value.item() if hasattr(value, "item") else value  # NumPy's own numbers
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    if isinstance(value, Decimal):
+        return f"{value.normalize():f}" if value.is_finite() else str(value)
+    if isinstance(value, str | int | float | bool):
+        return str(value)
+    return repr(type(value))  # no kind of column takes it: it is refused, without showing it
 
 
 def _check_names(table: Table) -> None:

@@ -4,7 +4,8 @@ Guarantee    The parts handed out never add up to more than the whole, and the w
 Argument     Without δ the whole is ε and parts compose by addition (pure differential privacy). With δ it is a ρ of
              zero-concentrated differential privacy chosen so that ρ-zCDP implies (ε, δ): for any α > 1,
                  δ(ρ) <= exp((α-1)(αρ-ε)) / (α-1) · (1-1/α)^α        (Canonne, Kamath, Steinke 2020, Proposition 12),
-             checked for the chosen rational ρ and α with directed rounding. ρ composes by addition as well.
+             checked for the chosen rational ρ and α in 60 digits, with more slack than rounding can use. ρ composes by
+             addition as well.
 Arithmetic   Parts, ε and ρ are rational; whatever is rounded is rounded towards less spending and more noise.
 """
 
@@ -20,6 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.errors import PlanError
 from rankveil.noise import (
     RandomSource,
     discrete_gaussian,
@@ -57,9 +59,15 @@ class Price:
 
     def laplace_or_gaussian(self, l1: int, l2_squared: int) -> Noise:
         """Noise that makes integers with these sensitivities cost this price: discrete Laplace, or Gaussian with δ."""
-        if self.unit == "epsilon":
-            return Noise("discrete Laplace", representable_scale(l1 / self.amount))
-        return Noise("discrete Gaussian", representable_variance(l2_squared / (2 * self.amount)))
+        try:
+            if self.unit == "epsilon":
+                return Noise("discrete Laplace", representable_scale(l1 / self.amount))
+            return Noise("discrete Gaussian", representable_variance(l2_squared / (2 * self.amount)))
+        except ValueError:
+            raise PlanError(
+                "The budget asks for noise so small or so large that it cannot be drawn exactly.",
+                remedy="Choose an ε nearer to 1, or a larger step for the widest column.",
+            ) from None
 
     def note(self, column: str, name: str, sensitivity: str) -> Mechanism:
         """The line of the budget for something bought at this price."""

@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ from rankveil.noise import SystemSource
 _FORMAT = 1
 _WAIT_SECONDS = 30
 _GENESIS = "0" * 64
+_UNUSABLE = (sqlite3.Error, UnicodeError)  # the latter where SQLite's own message quotes damaged bytes
+_AMOUNT = re.compile(r"[0-9]{1,400}(/0*[1-9][0-9]{0,399})?")  # as str() writes a Fraction
 
 
 @dataclass(frozen=True)
@@ -77,9 +80,15 @@ class Ledger:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.key = self._key()
             self._connection = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None)
-            self._prepare()
         except (OSError, sqlite3.Error) as error:
             raise self._trouble(error) from None
+        try:
+            self._prepare()
+        except BaseException as error:
+            self.close()  # or its lock would outlive the refusal
+            if isinstance(error, _UNUSABLE):
+                raise self._trouble(error) from None
+            raise
 
     def _key(self) -> bytes:
         """The key beside the ledger, made with it; a ledger that has lost its key is refused."""
@@ -115,24 +124,30 @@ class Ledger:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         with self._transaction():
-            connection.execute("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, identity TEXT NOT NULL,"
-                " kind TEXT NOT NULL, at TEXT NOT NULL, epsilon TEXT, delta TEXT, note TEXT NOT NULL,"
-                " seal TEXT NOT NULL)"
-            )
-            for change in ("UPDATE", "DELETE"):
-                connection.execute(
-                    f"CREATE TRIGGER IF NOT EXISTS no_{change.lower()} BEFORE {change} ON entries"
-                    " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-                )
-            connection.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (str(_FORMAT),))
-        (found,) = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
-        if found != str(_FORMAT):
+            (things,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if things == 0:  # a new file. A ledger that has lost a table is damaged, not new: see below.
+                self._create()
+        found = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+        if found != (str(_FORMAT),):
             raise BudgetError(
-                f"The ledger {self.path} has the format {found}, which this version does not know.",
+                f"The ledger {self.path} has a format that this version does not know.",
                 remedy="Use the version of rankveil that wrote it, or a newer one.",
             )
+
+    def _create(self) -> None:
+        connection = self._connection
+        connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        connection.execute(
+            "CREATE TABLE entries (number INTEGER PRIMARY KEY, identity TEXT NOT NULL,"
+            " kind TEXT NOT NULL, at TEXT NOT NULL, epsilon TEXT, delta TEXT, note TEXT NOT NULL,"
+            " seal TEXT NOT NULL)"
+        )
+        for change in ("UPDATE", "DELETE"):
+            connection.execute(
+                f"CREATE TRIGGER no_{change.lower()} BEFORE {change} ON entries"
+                " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+            )
+        connection.execute("INSERT INTO meta VALUES ('format', ?)", (str(_FORMAT),))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -141,7 +156,8 @@ class Ledger:
         try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # SQLite itself rolls back where the disk is full or the file damaged
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 
@@ -179,21 +195,23 @@ class Ledger:
                     _check("ε", epsilon, account.spent_epsilon, account.cap_epsilon)
                     _check("δ", delta, account.spent_delta, account.cap_delta)
                 return self._append(identity, "spend", None if epsilon is None else str(epsilon), str(delta), note)
-        except sqlite3.Error as error:
+        except _UNUSABLE as error:
             raise self._trouble(error) from None
 
     def published(self, identity: str, reservation: Reservation, release_sha256: str) -> None:
         """Note that a reserved release was written. Its absence means that the spend bought nothing."""
         try:
             with self._transaction():
+                self._refuse_if_broken()
                 self._append(identity, "published", None, None, f"entry {reservation.number}, sha256 {release_sha256}")
-        except sqlite3.Error as error:
+        except _UNUSABLE as error:
             raise self._trouble(error) from None
 
     def cap(self, identity: str, epsilon: Fraction, delta: Fraction) -> None:
         """Set what a table may spend in all. A cap is set once."""
         try:
             with self._transaction():
+                self._refuse_if_broken()
                 account = self.account(identity)
                 if account.cap_epsilon is not None:
                     raise BudgetError(
@@ -206,7 +224,7 @@ class Ledger:
                         remedy="No cap can be set for it.",
                     )
                 self._append(identity, "cap", str(epsilon), str(delta), "")
-        except sqlite3.Error as error:
+        except _UNUSABLE as error:
             raise self._trouble(error) from None
 
     def _append(self, identity: str, kind: str, epsilon: str | None, delta: str | None, note: str) -> Reservation:
@@ -227,10 +245,29 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         try:
-            rows = self._connection.execute("SELECT * FROM entries ORDER BY number").fetchall()
-        except sqlite3.Error as error:
+            rows = self._connection.execute(
+                "SELECT number, identity, kind, at, epsilon, delta, note, seal FROM entries ORDER BY number"
+            ).fetchall()
+        except _UNUSABLE as error:
             raise self._trouble(error) from None
+        for number, identity, kind, at, epsilon, delta, note, seal in rows:
+            texts = (identity, kind, at, "" if epsilon is None else epsilon, "" if delta is None else delta, note, seal)
+            if not isinstance(number, int) or not all(isinstance(text, str) for text in texts):
+                raise self._damaged(number)
         return [Entry(*row) for row in rows]
+
+    def _damaged(self, number: object) -> BudgetError:
+        return BudgetError(
+            f"The ledger {self.path} is damaged: entry {number} does not hold what an entry holds.",
+            remedy="Compare it with a copy and restore it; no release is entered in a ledger that does not hold.",
+        )
+
+    def _amount(self, entry: Entry, text: str | None) -> Fraction:
+        if text is None:
+            return Fraction(0)
+        if not _AMOUNT.fullmatch(text):
+            raise self._damaged(entry.number)
+        return Fraction(text)
 
     def account(self, identity: str) -> Account:
         entries = [entry for entry in self.entries() if entry.identity == identity]
@@ -238,10 +275,10 @@ class Ledger:
         caps = [entry for entry in entries if entry.kind == "cap"]
         return Account(
             identity=identity,
-            spent_epsilon=sum((Fraction(entry.epsilon) for entry in spends if entry.epsilon), Fraction(0)),
-            spent_delta=sum((Fraction(entry.delta) for entry in spends if entry.delta), Fraction(0)),
-            cap_epsilon=Fraction(caps[0].epsilon) if caps and caps[0].epsilon else None,
-            cap_delta=Fraction(caps[0].delta) if caps and caps[0].delta else None,
+            spent_epsilon=sum((self._amount(entry, entry.epsilon) for entry in spends), Fraction(0)),
+            spent_delta=sum((self._amount(entry, entry.delta) for entry in spends), Fraction(0)),
+            cap_epsilon=self._amount(caps[0], caps[0].epsilon) if caps else None,
+            cap_delta=self._amount(caps[0], caps[0].delta) if caps else None,
             releases=len(spends),
             unprotected=sum(entry.epsilon is None for entry in spends),
         )
@@ -256,7 +293,7 @@ class Ledger:
             fits = self._seal(
                 entry.number, entry.identity, entry.kind, entry.at, entry.epsilon, entry.delta, entry.note, before
             )
-            if entry.number != expected or not hmac.compare_digest(fits, entry.seal):
+            if entry.number != expected or not hmac.compare_digest(fits.encode(), entry.seal.encode()):
                 return expected
             before, expected = entry.seal, expected + 1
         return None

@@ -17,7 +17,8 @@ _SIGNS = {("range", "bound"): "≥ ", ("chance", "bound"): "≤ "}
 LEGEND = (
     "range: the values that hold 95 % of the attacker's belief, as a share of what they were before the release"
     " (median of the rows attacked). 100 %: nothing learnt.",
-    "chance: how likely the attacker thinks the true label is (mean of the rows attacked).",
+    "chance: how likely the attacker thinks the true label is (mean of the rows attacked). In brackets: how many values"
+    " the public domain has.",
     "≥ and ≤: limits that no attacker can pass. Plain numbers of published methods are exact: all else is impossible."
     " Other plain numbers are computed by Bayes' rule.",
 )
@@ -42,7 +43,7 @@ def _is_one_value(column: ColumnAttack) -> bool:
 
 
 def heading(column: ColumnAttack) -> str:
-    return f"{column.name}\n{column.measure}, {column.values:,} values"
+    return f"{column.name}\n{column.measure} ({column.values:,})"
 
 
 def as_svg(result: Attack) -> str:

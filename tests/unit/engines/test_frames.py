@@ -15,7 +15,9 @@ import pyarrow.parquet as papq
 import pytest
 
 from rankveil import Plan, release
+from rankveil.engines import open_table
 from rankveil.errors import TableError
+from rankveil.flow.declare import declare, encode
 from rankveil.noise import SeededSource
 from tests.support import INTEGER, category, integer, plan_text
 
@@ -39,7 +41,6 @@ PANDAS = {
     "uint64": (pd.Series([1, 2, 3], dtype="uint64"), INTEGER),
     "Int64": (pd.Series([1, None, 3], dtype="Int64"), COUNT),
     "int64[pyarrow]": (pd.Series([1, None, 3], dtype="int64[pyarrow]"), COUNT),
-    "integers with gaps": (pd.Series([1.0, np.nan, 3.0]), COUNT),
     "float32": (pd.Series([1.5, np.nan, 3.0], dtype="float32"), NUMBER),
     "Float64": (pd.Series([1.5, None, 3.0], dtype="Float64"), NUMBER),
     "str": (pd.Series(["x", "y", None], dtype="str"), LABELS),
@@ -71,10 +72,42 @@ def test_a_pandas_category_keeps_its_kind_and_has_all_labels_of_the_plan(entry: 
     assert frame["a"].cat.categories.tolist() == ["x", "y", "z"]
 
 
+def test_the_type_of_a_released_number_does_not_tell_whether_a_value_is_missing(tmp_path: Path) -> None:
+    """pandas turns whole numbers into floats as soon as one is missing."""
+    types = []
+    for number, values in enumerate(([1, 2, 3, 4], [1, 2, 3, None])):
+        plan = Plan.parse(plan_text({"a": COUNT}))
+        release(pd.DataFrame({"a": values}), plan, out=tmp_path / str(number))
+        types.append(papq.read_schema(tmp_path / str(number) / "release.parquet").field("a").type)
+    assert types[0] == types[1] == pa.int64()
+
+
+def test_one_record_does_not_change_how_others_of_an_object_column_are_read() -> None:
+    """Arrow would choose a scale or a time zone for the whole column by looking at all of its values."""
+    halves = [Decimal(number) / 20 for number in range(1, 400)]
+    entry = 'kind = "number"\nlower = 0\nupper = 100\nstep = 0.1\nnull = true\nclamp = true'
+    day = 'kind = "date"\nlower = 2020-01-01\nupper = 2030-01-01'
+    noon = [datetime.datetime(2024, 3, 1, 12, tzinfo=datetime.UTC)] * 3
+    east = datetime.timezone(datetime.timedelta(hours=14))
+    for one, other, rest, declared in (
+        (Decimal(1), Decimal("1.000000000000"), halves, entry),
+        (Decimal(1), None, halves, entry),
+        (noon[0], noon[0].astimezone(east), noon, day),
+    ):
+        codes = []
+        for first in (one, other):
+            table = open_table(pd.DataFrame({"a": pd.Series([first, *rest], dtype=object)}))
+            codes.append(encode(table, declare(Plan.parse(plan_text({"a": declared})), table)).codes["a"][1:])
+        assert np.array_equal(*codes)
+
+
 @pytest.mark.parametrize("index", [["p", "q", "r"], [7, 7, 7], pd.date_range("2020", periods=3)])
-def test_the_index_of_a_pandas_frame_is_kept(index: Any) -> None:
+def test_the_index_and_attributes_of_a_pandas_frame_are_data_and_stay_behind(index: Any) -> None:
     frame = pd.DataFrame({"a": [1, 2, 3]}, index=index)
-    assert released(frame, INTEGER).index.equals(frame.index)
+    frame.attrs["secret"] = "canary"
+    made = released(frame, INTEGER)
+    assert made.index.equals(pd.RangeIndex(3))
+    assert made.attrs == {}
 
 
 def test_a_pandas_frame_is_not_changed_by_its_release() -> None:

@@ -153,10 +153,12 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
     rows, case = _rows_for(on, instance), f"replayed: {instance.what}"
     pure = instance.delta is None
     passed: list[_Passed] = []
+    runs: list[bool] = []
     tables = _tables(instance.columns, rows)
     grouped = [on.method.microaggregate(dataset(instance.columns, table), 1) for table in tables]
 
     def run(changed: bool, watch: Watch) -> None:
+        runs.append(changed)
         budget = WatchedBudget(on.epsilon, instance.delta, watch=watch)
         made = on.method.relink(on.method.protect(grouped[changed], budget, on.source), budget, on.source)
         if made.linkage == "channel":
@@ -168,7 +170,7 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
         if passed:
             losses[_CHANNEL] = _channel_losses(*passed[-2:])
     except DependsOnData as difference:
-        yield structural(case, on.claimed, runs=rows, detail=str(difference))
+        yield structural(case, on.claimed, runs=len(runs), detail=str(difference))
         return
     unit: Literal["epsilon", "rho"] = "epsilon" if pure else "rho"
     claimed, parts = float(Budget(on.epsilon, instance.delta).whole.amount), path.original.spent
@@ -176,7 +178,7 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
         case,
         claimed,
         sum(losses.values()),
-        runs=rows,
+        runs=len(runs),
         whole=pure,
         unit=unit,
         detail=f"{rows} rows; {', '.join(losses)}",
@@ -185,7 +187,7 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
         shares = {purpose: float(parts.get(purpose, 0)) for purpose in losses}  # 0: drawn and never paid for
         worst = max(losses, key=lambda purpose: losses[purpose] - shares[purpose])
         name = f"{case}: the worst share"
-        yield exact(name, shares[worst], losses[worst], runs=rows, whole=False, unit=unit, detail=worst)
+        yield exact(name, shares[worst], losses[worst], whole=False, unit=unit, detail=worst)
 
 
 def _through_channel(made: Any) -> _Passed:

@@ -293,7 +293,8 @@ def _steps(name: str, upper: Decimal, lower: Decimal, step: Decimal) -> int:
             f"Column {name!r}: the range from lower to upper holds less than one step.",
             remedy="Make the step smaller or the range wider.",
         )
-    if width > _WIDEST_GRID or Fraction(max(abs(upper), abs(lower))) / Fraction(step) > 1 << 53:
+    largest = max(abs(upper), abs(lower))
+    if width > _WIDEST_GRID or Fraction(largest) / Fraction(step) > 1 << 53 or largest > 1 << 60:
         raise PlanError(
             f"Column {name!r}: the range holds more than 2^40 steps, or numbers of more than 2^53 steps.",
             remedy="Make the step larger: detail far below the noise is lost in any case.",
@@ -342,7 +343,10 @@ def _numbers(
     unreadable = 0
     if _is_text(array):
         array, unreadable = _parse_numbers(_texts(array), null_tokens, decimal_mark)
-    elif pa.types.is_decimal(array.type) or pa.types.is_float16(array.type) or pa.types.is_float32(array.type):
+    elif pa.types.is_decimal(array.type):
+        # By way of text: Arrow's direct cast rounds by the type's scale, which may come from other records.
+        array = array.cast(pa.string()).cast(pa.float64())
+    elif pa.types.is_float16(array.type) or pa.types.is_float32(array.type):
         array = array.cast(pa.float64())
     elif pa.types.is_boolean(array.type) or (pa.types.is_integer(array.type) and array.type != pa.uint64()):
         array = array.cast(pa.int64())
@@ -389,6 +393,7 @@ def _days(array: pa.Array, date_format: str, null_tokens: tuple[str, ...]) -> tu
     elif not (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type) or pa.types.is_null(array.type)):
         return np.zeros(len(array), np.int64), np.zeros(len(array), np.bool_), len(array)
     if pa.types.is_timestamp(array.type):
+        array = pc.local_timestamp(array) if array.type.tz is not None else array
         array = pc.floor_temporal(array, unit="day").cast(pa.timestamp("s")).cast(pa.date32())
     missing = _mask(pc.is_null(array))
     days = pc.fill_null(array.cast(pa.date32()).cast(pa.int32()), 0).cast(pa.int64())

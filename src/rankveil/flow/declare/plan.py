@@ -76,7 +76,7 @@ class _ColumnEntry(_Entry):
 
 
 class _Ranged(_ColumnEntry):
-    """A column with a range. `bounds = "private"` finds the range with a part of the budget (method synthetic)."""
+    """A column with a range. `bounds = "private"` finds the range with a part of the budget."""
 
     clamp: bool = Field(False, description="Move values outside the range to its nearest end instead of refusing.")
     synopsis: SynopsisChoice = Field(
@@ -136,6 +136,8 @@ class DateColumn(_Ranged):
 
 def _check_range(entry: _T, lower: Any, upper: Any, bounds: str = "public") -> _T:
     if bounds == "private":
+        if getattr(entry, "role", "protected") == "public":
+            raise ValueError('a public column has public limits: bounds = "private" does not go with role = "public"')
         if lower is not None or upper is not None:
             raise ValueError('bounds = "private" finds lower and upper: leave them out')
         return entry

@@ -28,6 +28,7 @@ from rankveil.flow.declare.domain import (
 from rankveil.flow.declare.plan import DropColumn, Plan, Role, SynopsisChoice
 
 FEWEST_ROWS = 2
+_LARGEST_SUM = 1 << 62  # sums of a column stay inside int64
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,19 @@ def declare(plan: Plan, table: Table) -> Schema:
             f"The table {table.name} has {_listed(undeclared)}, which the plan does not mention.",
             remedy='Declare the column, or say kind = "drop" to leave it out of the release.',
         )
-    types = {name: table.schema.field(name).type for name in in_table}
+    types = {name: _public_type(table, name, may_be_missing=plan.columns[name].null) for name in in_table}
     return _schema(plan, types, _null_tokens(plan, text=table.format == "csv"))
+
+
+def _public_type(table: Table, name: str, *, may_be_missing: bool) -> pa.DataType:
+    """The type a column is released in, where it belongs to the table's schema and not to its values.
+
+    PRIVACY: pandas makes float64 of whole numbers as soon as one of them is missing. Where values may be missing, such
+    numbers are therefore released in the type of their kind, as those of a text file are.
+    """
+    found = table.schema.field(name).type
+    shows_missing = pa.types.is_integer(found) or pa.types.is_float64(found)
+    return pa.string() if table.format == "pandas" and may_be_missing and shows_missing else found
 
 
 def declare_alone(plan: Plan) -> Schema:
@@ -266,6 +278,12 @@ def refuse_misfits(table_name: str, schema: Schema, tally: Tally) -> None:
             remedy="Check that this is the right file and that its first line is the header.",
         )
     columns = [column for column in schema.columns if column.name in tally.misfits]
+    for column in columns:
+        if isinstance(column.domain, Grid) and tally.rows * column.domain.axis_width >= _LARGEST_SUM:
+            raise TableError(
+                f"column {column.name!r}: {tally.rows} rows with so many steps cannot be summed exactly.",
+                remedy="Make the step of the column larger.",
+            )
     complaints = [text for column in columns for text in _complaints(column, tally)]
     if complaints:
         raise DomainError("\n".join(complaints[:20]), remedy=_remedy(columns, tally))

@@ -115,8 +115,13 @@ def _each_once(ascending: NDArray[np.int64]) -> NDArray[np.int64]:
     return distinct
 
 
-def count_columns(dataset: Dataset, columns: Sequence[Column]) -> tuple[dict[str, Counts], int]:
-    """One pass over the rows: counts of every column, and the number of rows."""
+def count_columns(
+    dataset: Dataset, columns: Sequence[Column], *, only_checked: Sequence[str] = ()
+) -> tuple[dict[str, Counts], int]:
+    """One pass over the rows: counts of every column, and the number of rows.
+
+    `only_checked`: columns that are read and checked against the plan, but not counted yet.
+    """
     grids = {column.name: CountGrid(column) for column in columns}
 
     def zero() -> dict[str, NDArray[np.int64]]:
@@ -137,5 +142,5 @@ def count_columns(dataset: Dataset, columns: Sequence[Column]) -> tuple[dict[str
     ) -> dict[str, NDArray[np.int64]]:
         return {name: first[name] + second[name] for name in first}
 
-    state, rows = dataset.fold(list(grids), zero, step, merge)
+    state, rows = dataset.fold([*grids, *only_checked], zero, step, merge)
     return {name: Counts(grids[name], counts) for name, counts in state.items()}, rows

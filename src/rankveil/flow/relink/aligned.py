@@ -7,8 +7,8 @@ Argument     Marginals cost ε1 (step 3). Then each record's cells, all columns 
              marginals, never of other records' ranks. Values are drawn in the released cells: post-processing.
              Public columns are the same in neighbouring tables and are kept row by row.
 Public rule  ε1 is what gives a column's counts 300 records per standard deviation of noise, but at least one
-             twentieth and at most half of ε: with n rows and m columns, 300 m √8 / n. Bounds of columns that have no
-             public ones cost one twentieth of ε before that.
+             tenth and at most half of ε: with n rows and m columns, 300 m √8 / n. Bounds of columns that have no
+             public ones cost one tenth of ε before that.
 Not covered  How much a row says about its record. No row-aligned release can say much (Theorem 6): with two equally
              likely values a distance D apart the mean error is at least D / (1 + e^ε), and of m independent fair bits
              no release keeps more than the ball channel does. The certificate quotes both.

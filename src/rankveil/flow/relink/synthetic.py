@@ -117,7 +117,9 @@ class ReleasedMarginals:
 
 def counted(dataset: Dataset, cluster_size: int) -> Counted:
     """Step 2: one pass over the table."""
-    counts, rows = count_columns(dataset, [column for column in dataset.schema.columns if not column.private_bounds])
+    bounded = [column for column in dataset.schema.columns if not column.private_bounds]
+    unbounded = [column.name for column in dataset.schema.columns if column.private_bounds]
+    counts, rows = count_columns(dataset, bounded, only_checked=unbounded)
     return Counted(dataset, counts, rows)
 
 
