@@ -77,6 +77,7 @@ def release(
     )
     progress("reading the table and grouping")
     grouped = method.microaggregate(dataset, plan.release.k or 1)
+    method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
     book = _Book.entered(ledger, plan, method, opened, clock) if source.releasable else None
     with _what_it_cost(book):

@@ -40,7 +40,7 @@ CASES = {
     "hypothesis plan": 500,
     "hypothesis taxonomy": 500,
     "hypothesis parquet": 300,
-    "hypothesis certificate": 300,
+    "certificate entry": 3000,
 }
 
 
@@ -161,12 +161,14 @@ def corpus(folder: str) -> dict[str, bytes]:
     return found
 
 
-def cases(content: dict[str, bytes], count: int, *, seed: int) -> Iterator[tuple[int, bytes]]:
-    """The files as they are, then mutations of them: the same ones in every run."""
+def cases(
+    content: dict[str, bytes], count: int, *, seed: int, favourites: Sequence[str] = ()
+) -> Iterator[tuple[int, bytes]]:
+    """The files as they are, then mutations of them, mostly of the favourites: the same ones in every run."""
     rng = random.Random(seed)
-    originals = list(content.values())
+    originals, liked = list(content.values()), [content[name] for name in favourites] or list(content.values())
     for number in range(count):
         if number < len(originals):
             yield number, originals[number]
         else:
-            yield number, mutated(rng.choice(originals), originals, rng)
+            yield number, mutated(rng.choice(originals if rng.random() < 0.25 else liked), originals, rng)

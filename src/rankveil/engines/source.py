@@ -46,7 +46,9 @@ class Table:
                 yield from self._memory.select(wanted).to_batches()
             elif self.format == "parquet":
                 with papq.ParquetFile(self.path) as file:
-                    yield from file.iter_batches(batch_size=_BATCH_ROWS, columns=wanted)
+                    for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=wanted):
+                        batch.validate(full=True)  # a damaged file may point outside its own memory
+                        yield batch
             else:
                 yield from self._csv_batches(wanted)
         except (pa.ArrowException, OSError, UnicodeError) as error:
