@@ -246,7 +246,7 @@ def domain_of(
     """The public domain that a plan's entry declares."""
     if isinstance(entry, IntegerColumn | NumberColumn):
         lower, upper, step = _limits(entry)
-        width = _steps(name, upper, lower, step)
+        width = _steps(name, upper, lower, step, whole=isinstance(entry, IntegerColumn))
         return Grid(
             width,
             lower,
@@ -286,7 +286,7 @@ def _taxonomy_of(entry: CategoryColumn, name: str, plan: Plan) -> Taxonomy:
     )
 
 
-def _steps(name: str, upper: Decimal, lower: Decimal, step: Decimal) -> int:
+def _steps(name: str, upper: Decimal, lower: Decimal, step: Decimal, *, whole: bool) -> int:
     width = int((Fraction(upper) - Fraction(lower)) // Fraction(step))
     if width < 1:
         raise PlanError(
@@ -294,7 +294,7 @@ def _steps(name: str, upper: Decimal, lower: Decimal, step: Decimal) -> int:
             remedy="Make the step smaller or the range wider.",
         )
     largest = max(abs(upper), abs(lower))
-    if width > _WIDEST_GRID or Fraction(largest) / Fraction(step) > 1 << 53 or largest > 1 << 60:
+    if width > _WIDEST_GRID or Fraction(largest) / Fraction(step) > 1 << 53 or (whole and largest > 1 << 60):
         raise PlanError(
             f"Column {name!r}: the range holds more than 2^40 steps, or numbers of more than 2^53 steps.",
             remedy="Make the step larger: detail far below the noise is lost in any case.",
