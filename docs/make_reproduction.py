@@ -121,7 +121,8 @@ def main() -> None:
         runs=RUNS,
         limit=cells[0].largest_possible,
         findings="\n".join(
-            f"- {'**holds**' if found.holds else '**fails**'}: {found.claim}: {found.numbers}." for found in findings(cells)
+            f"- {'**holds**' if found.holds else '**fails**'}: {found.claim}: {found.numbers}."
+            for found in findings(cells)
         ),
         cells="\n".join(_row(*pair) for pair in zip(cells[::2], cells[1::2], strict=True)),
         shapes="\n".join(f"| {row.claim} | {row.verdict} | {row.numbers} |" for row in shapes(points)),

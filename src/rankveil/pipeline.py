@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -26,6 +26,10 @@ from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 
 Progress = Callable[[str], None]
+ESCAPED = (
+    "Labels and column names that a spreadsheet would run as formulas have an apostrophe before them, which is no part"
+    " of them."
+)
 
 
 def _silent(stage: str) -> None:
@@ -51,6 +55,7 @@ def release(
     out: str | Path | None = None,
     accept_no_guarantee: bool = False,
     overwrite: bool = False,
+    escape_formulas: bool = False,
     source: RandomSource | None = None,
     ledger: str | Path | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -60,7 +65,8 @@ def release(
 
     `table` is a path to a CSV or Parquet file, a pandas or polars frame, or anything with the Arrow C stream.
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
-    (`published:...`) needs `accept_no_guarantee=True`. The release is entered in the ledger (by default the user's
+    (`published:...`) needs `accept_no_guarantee=True`. `escape_formulas` puts an apostrophe before labels and names of
+    a CSV release that a spreadsheet would run as formulas. The release is entered in the ledger (by default the user's
     own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `source` is for tests:
     anything but the system's generator marks the certificate as not for release, and leaves the ledger alone.
     """
@@ -69,7 +75,12 @@ def release(
     source = SystemSource() if source is None else source
     opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
     schema = declare(plan, opened)
-    folder = None if out is None else OutputFolder(out, _file_format(opened), overwrite=overwrite)
+    escape_formulas = escape_formulas and out is not None and _file_format(opened) == "csv"
+    folder = (
+        None
+        if out is None
+        else OutputFolder(out, _file_format(opened), overwrite=overwrite, escape_formulas=escape_formulas)
+    )
 
     dataset = Dataset(schema, opened)
     budget = Budget(
@@ -85,6 +96,8 @@ def release(
         protected = method.protect(grouped, budget, source)
         progress("linking columns")
         rows = method.relink(protected, budget, source)
+    if escape_formulas:
+        rows = replace(rows, remarks=(*rows.remarks, ESCAPED))
 
     def certify(written: Written | None) -> Certificate:
         entry = None if book is None else book.reservation

@@ -264,11 +264,13 @@ def _opened(read: Certificate, path: Path) -> Table:
     name = read.columns[0].name if len(read.columns) > 1 else ""
     with path.open("rb") as file:
         header = file.readline(1 << 20).decode(errors="replace")
-    for spelt in (name, '"' + name.replace('"', '""') + '"'):
+    declared = [column.name for column in read.columns]
+    quoted = '"' + name.replace('"', '""') + '"'
+    for spelt in (name, quoted, "'" + name, quoted[:1] + "'" + quoted[1:]):  # an apostrophe: formulas escaped
         separator = header[len(spelt) : len(spelt) + 1]
         if name and header.startswith(spelt) and separator not in ("", "\r", "\n", '"'):
-            return open_table(path, separator=separator)  # of no effect on a Parquet file
-    return open_table(path)
+            return open_table(path, separator=separator).unescaped(declared)  # of no effect on a Parquet file
+    return open_table(path).unescaped(declared)
 
 
 def _contents(read: Certificate, path: Path) -> str:

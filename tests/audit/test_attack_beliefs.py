@@ -270,7 +270,9 @@ def test_the_law_of_a_perturbed_label_keeps_its_promise(column: Column) -> None:
     assert np.ptp(table, axis=1).max() <= float(share) + 1e-12
 
 
-@pytest.mark.parametrize("columns", [columns_of(True), columns_of(False), [number("size", 40)]], ids=str)
+@pytest.mark.parametrize(
+    "columns", [columns_of(True), columns_of(False), [number("size", 40)]], ids=["null", "full", "one"]
+)
 @pytest.mark.parametrize("epsilon", ["0.1", "6"])
 def test_the_law_of_an_aligned_row_is_the_channel_matrix_followed_by_redrawing(
     columns: list[Column], epsilon: str
@@ -325,7 +327,7 @@ def test_no_belief_after_a_private_release_passes_the_bound(
         found = from_likelihood(column, codes, epsilon * np.array(logs[: len(codes)]), true)
         limit = bounded(column, epsilon)
         if isinstance(column.domain, Grid):
-            assert limit.value == pytest.approx(1 / (LEVEL + (1 - LEVEL) * math.exp(epsilon)))
+            assert limit.value == pytest.approx(max(1 / (LEVEL + (1 - LEVEL) * math.exp(epsilon)), 1 / 20))
             assert found.value >= limit.value - 1e-9
         else:
             assert found.value <= limit.value + 1e-9

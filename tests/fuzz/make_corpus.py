@@ -28,7 +28,8 @@ CSV: dict[str, bytes | str] = {
     "utf16.csv": GOOD.encode("utf-16"),
     "utf16_odd.csv": GOOD.encode("utf-16") + b"\x00",
     "latin1.csv": GOOD.replace("cook", "caf\xe9").encode("latin-1"),
-    "quoted.csv": '"age","income","job","born","level","smoker","name"\n34,1,"coo""k",1980-01-31,"low","true","Zan\nzibar"\n'
+    "quoted.csv": '"age","income","job","born","level","smoker","name"\n'
+    '34,1,"coo""k",1980-01-31,"low","true","Zan\nzibar"\n'
     '5,"2","cook","1980-01-31",low,true,"Zanzibar"\n',
     "quote_at_end.csv": GOOD + '34,1,cook,1980-01-31,low,true,"Zanzibar',
     "only_a_quote.csv": '"',

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 import rankveil as rv
 from rankveil.flow.declare import Plan
-from tests.fuzz.harness import CASES, Findings, cases, corpus, refused
+from rankveil.noise import SeededSource
+from tests.fuzz.harness import CASES, CORPUS, PLAN_SETTINGS, Findings, cases, corpus, refused
 from tests.support import files_in
 
 
@@ -36,6 +39,81 @@ def test_any_file_is_a_plan_or_refused(tmp_path: Path) -> None:
     findings.none()
     assert 100 < taken < CASES["plan"]
     assert files_in(tmp_path) == sorted([*before, "folder/plan.toml"])
+
+
+METHODS = ("good", "synthetic", "unlinked", "multivariate", "aligned", "published")
+LABELS = "[" + ", ".join(f'"{label}"' for label in ("cook", "smith", "baker", "low", "mid", "high", *range(60))) + "]"
+SETTINGS = {
+    "method": [f'"{name}"' for name in rv.METHODS],
+    "epsilon": ["1e-9", "1e-6", "0.1", "0.3333333333333333333", "1e9"],
+    "delta": ["1e-40", "1e-9", "0.5", "0.999999"],
+    "k": ["1", "3", "4", "5", "1000000", "9007199254740992"],
+    "expected_rows": ["1", "9007199254740992"],
+    "decimal": ['","'],
+    "null_values": ["[]", '["cook", "34", "low"]'],
+    "lower": ["-9007199254740992", "-1e15", "-1e-9", "33", "119", "0001-01-01", "1987-06-04", "2030-12-30"],
+    "upper": ["9007199254740992", "1e15", "1e40", "1", "121", "0.01", "9999-12-31", "1900-01-02", "1987-06-05"],
+    "step": ["1", "7", "120", "1000", "1e-9", "0.3", "0.1111111111111111111111111111111", "1e-40"],
+    "scale": ['"log"', '"linear"'],
+    "synopsis": ['"mean"', '"tree"', '"ranked"', '"histogram"'],
+    "role": ['"public"'],
+    "format": ['"%d.%m.%Y"', '"%j"', '"="', '"%"', '"%Y-%m-%d %H"', '""'],
+    "categories": [LABELS, '["cook", "smith", "baker", ""]', '["low", "mid", "high", "__proto__"]', '["a"]'],
+    "clamp": ["false"],
+    "null": ["false"],
+}
+ODDITIES = [
+    "0",
+    "-1",
+    "nan",
+    "true",
+    "[]",
+    "{}",
+    '""',
+    '"x"',
+    "99999999999999999999",
+    "2020-01-01T00:00:00",
+    '[["cook"]]',
+]
+ADDED = ("scale", "synopsis", "role", "format", "step")  # to columns that do not say so
+
+
+def variants(name: str) -> Iterator[tuple[str, str]]:
+    """A plan that takes nearly any table, with one setting changed: what it was changed to, and the plan."""
+    text = corpus("plans")[f"{name}.toml"].decode().replace("clamp = true\n", "").replace("null = true\n", "")
+    text = re.sub(r'(kind = "(integer|number|date)")', r"\1\nclamp = true", text)
+    text = re.sub(r'(kind = "(?!drop).*")', r"\1\nnull = true", text)
+    lines = text.splitlines()
+    for place, line in enumerate(lines):
+        key = line.split(" = ")[0]
+        for setting in [*SETTINGS.get(key, []), *ODDITIES] if " = " in line else ():
+            yield f"{key} = {setting}", "\n".join([*lines[:place], f"{key} = {setting}", *lines[place + 1 :]])
+        for added in ADDED if key == "kind" else ():
+            for setting in SETTINGS[added]:
+                yield (
+                    f"{line}, {added} = {setting}",
+                    "\n".join([*lines[: place + 1], f"{added} = {setting}", *lines[place + 1 :]]),
+                )
+
+
+def test_a_release_by_a_plan_with_any_setting_is_made_or_refused(tmp_path: Path) -> None:
+    """What a plan may say: a k of millions, an ε of next to nothing, a range of two days."""
+    path, findings, number, made = tmp_path / "plan.toml", Findings(), 0, 0
+    for name in METHODS:
+        for change, text in variants(name):
+            number += 1
+            table = CORPUS / ("csv/good.csv" if number % 2 else "parquet/good.parquet")
+            with findings.case(f"{name}: {change}", number):
+                path.write_text(text)
+                made += refused(lambda table=table: released(table, path)) is None  # type: ignore[misc]
+    findings.none()
+    assert number >= PLAN_SETTINGS
+    assert made > 500
+    assert files_in(tmp_path) == ["plan.toml"]
+
+
+def released(table: Path, plan: Path) -> None:
+    rv.release(table, plan, source=SeededSource(1), accept_no_guarantee=True)
 
 
 VALUES: st.SearchStrategy[Any] = st.recursive(

@@ -6,9 +6,10 @@ written and nothing is entered in the ledger, for nothing leaves this process bu
 computed from the original and internal.
 
 Each number says what it is:
-    exact      values outside are impossible, given the release (published methods; noise is not even used)
-    computed   Bayes' rule with the exact law of what was drawn; the attacker is given at least what the release shows
-    bound      no attacker can learn more, by the method's ε; what they do learn may be far less
+    exact         which values the equality pattern leaves possible, and which not; the noise is not even used
+    computed      Bayes' rule with the exact law of what was drawn; the attacker gets at least what the release shows
+    upper bound   no attacker learns more, by the method's ε; what they do learn may be far less
+    lower bound   this attacker learns it; another one may learn more
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from rankveil.flow.relink.grouping import link
 from rankveil.methods import METHODS, Method, method_named
 from rankveil.noise import RandomSource, SystemSource, permutation
 
-Basis = Literal["exact", "computed", "bound"]
+Basis = Literal["exact", "computed", "upper bound", "lower bound"]
 
 _MOST_LABELS = 5  # shown for a single row
 _ORDERS = {  # published methods whose clusters follow a public order
@@ -263,7 +264,7 @@ def _aligned(method: Method, dataset: Dataset, budget: Budget, source: RandomSou
     return _Prepared(
         attack_rows.aligned_attacker(records, released, protected.marginals, linkage, spare),
         records.schema.protected,
-        "bound",
+        "upper bound",
         f"Bayes' rule on the record's own row, and the marginals counted at their full price of ε = {spare:.3g}.",
     )
 
@@ -291,13 +292,14 @@ def _published(method: Method, dataset: Dataset, k: int, budget: Budget, source:
     release = attack_pattern.Release(
         records, clustered, codes, order, by_column=order is individual_ranking, noisy=method.uses_budget
     )
-    pattern = "Rows with equal values share a cluster, and all records of a cluster but one are known"
-    says = {
-        (True, True): f"{pattern}: the order brackets the value, whatever ε is.",
-        (True, False): f"{pattern}: the order brackets the value, and the centroid gives away their sum.",
-        (False, False): f"{pattern}: the centroid gives away their sum. There may be better attacks.",
-    }[order is not None, method.uses_budget]
-    return _Prepared(attack_pattern.attacker(release), records.schema.protected, "exact", says)
+    mates = "Rows with equal values share a cluster, and all records of a cluster but one are known"
+    if method.uses_budget and k > 1:
+        says = f"{mates}: the order brackets the value, whatever ε is."
+        return _Prepared(attack_pattern.attacker(release), records.schema.protected, "exact", says)
+    how = "the order brackets the value" if order is not None else ""
+    how += "" if method.uses_budget else (" and " if how else "") + "the centroid gives away their sum"
+    says = f"{mates}: {how}. There may be better attacks."
+    return _Prepared(attack_pattern.attacker(release), records.schema.protected, "lower bound", says)
 
 
 def _bounded(dataset: Dataset, budget: Budget) -> _Prepared:
@@ -306,6 +308,6 @@ def _bounded(dataset: Dataset, budget: Budget) -> _Prepared:
     return _Prepared(
         lambda row, column: bounded(column, epsilon),
         dataset.schema.protected,
-        "bound",
+        "upper bound",
         f"Not attacked: by its ε no attacker can multiply odds by more than e^ε.{caveat}",
     )

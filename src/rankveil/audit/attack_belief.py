@@ -93,7 +93,8 @@ def from_likelihood(column: Column, codes: Codes, log_likelihood: Floats, true: 
     kept = codes[ranked[: last + 1]]
     numbers = kept[kept != MISSING]
     low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (MISSING, MISSING)
-    return Belief(min(share / LEVEL, 1.0), low, high, bool((kept == MISSING).any()))
+    value = min(max(share / LEVEL, 1 / candidate_count(column)), 1.0)
+    return Belief(value, low, high, bool((kept == MISSING).any()))
 
 
 def from_bracket(column: Column, low: int, high: int) -> Belief:
@@ -116,7 +117,7 @@ def known_missing(column: Column) -> Belief:
 def bounded(column: Column, epsilon: float) -> Belief:
     """What no attacker can exceed, whatever an ε-DP release looks like."""
     if isinstance(column.domain, Grid):
-        value = lowered(LEVEL, epsilon) / LEVEL
+        value = max(lowered(LEVEL, epsilon) / LEVEL, 1 / candidate_count(column))  # one value is always left
         return Belief(value, 0, column.domain.width, column.allows_null)
     return Belief(raised(before(column), epsilon))
 

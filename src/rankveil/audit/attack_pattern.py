@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from rankveil.audit.attack_belief import (
     Attacker,
     Belief,
-    candidates,
     first_reaching,
     from_bracket,
     from_labels,
@@ -75,12 +74,25 @@ def _bracket(release: Release, row: int, column: Column, grid: Grid) -> tuple[in
 
 
 def _labels(release: Release, row: int, column: Column, nominal: Nominal) -> Codes:
-    codes = candidates(column)
-    codes = codes[codes != MISSING]
-    if release.group is not None:
+    codes: Codes = np.arange(nominal.label_count)
+    if release.group is None:
+        alike = _alike(release, row, column)
+        single = len(alike) + 1 < 2 * release.clustered.cluster_size  # not several clusters that show the same
+        mates = [alike] * len(codes) if single else []
+    else:
         clusters = _Clusters(release, release.group, row, column)
-        codes = codes[clusters.possible[clusters.of(codes)]]
-    return codes if release.noisy else _from_the_centroid(release, row, column, nominal, codes)
+        where = clusters.of(codes)
+        fits = clusters.possible[where]
+        codes, mates = codes[fits], [clusters.mates(cluster) for cluster in where[fits]]
+    if release.noisy or not mates:
+        return codes
+    raw, shown = release.records.codes[column.name], int(release.codes[column.name][row])
+    samples = [np.append(raw[others], code) for code, others in zip(codes, mates, strict=True)]
+    return np.asarray(codes[np.array([_centroid(nominal, sample) == shown for sample in samples])])
+
+
+def _centroid(nominal: Nominal, labels: Codes) -> int:
+    return nominal.taxonomy.centroid(labels[labels != MISSING])
 
 
 class _Clusters:
@@ -99,6 +111,11 @@ class _Clusters:
     def of(self, codes: Codes) -> NDArray[np.int64]:
         """The cluster in which the record would be with each of these values."""
         return self._slots.cluster_of(ranks_of(self._group, self._records, self._row, self._column, codes))
+
+    def mates(self, cluster: int) -> NDArray[np.int64]:
+        """The rows that share this cluster with the record, if it is there."""
+        places, clusters = self._slots.core
+        return np.asarray(self._slots.known[places[clusters == cluster]])
 
 
 def _one_value_each(slots: Slots, released: Codes, row: int) -> NDArray[np.bool_]:
@@ -125,7 +142,7 @@ def _complete(release: Release, column: Column) -> list[str]:
     return [name for name in names if name == column.name or not (release.codes[name] == MISSING).any()]
 
 
-def _mates(release: Release, row: int, column: Column) -> NDArray[np.int64]:
+def _alike(release: Release, row: int, column: Column) -> NDArray[np.int64]:
     """Rows that show the same as this one, itself left out: one cluster, or several that show the same."""
     names: Sequence[str] = [column.name] if release.by_column else _complete(release, column)
     same = np.logical_and.reduce([release.codes[name] == release.codes[name][row] for name in names])
@@ -135,7 +152,7 @@ def _mates(release: Release, row: int, column: Column) -> NDArray[np.int64]:
 
 def _from_the_sum(release: Release, row: int, column: Column, grid: Grid) -> tuple[int, int]:
     """Every mean of these clusters rounds to the released code, so their sum is known up to half a step per row."""
-    mates = _mates(release, row, column)
+    mates = _alike(release, row, column)
     others = int(axis_values(column, release.records.codes[column.name][mates]).sum())
     code = int(release.codes[column.name][row])
     least, most = (_on_axis(grid, code + side) for side in (-0.5, 0.5))
@@ -150,20 +167,3 @@ def _on_axis(grid: Grid, code: float) -> float:
     if not grid.log:
         return code
     return math.log1p(max(code, 0.0)) * grid.axis_width / math.log1p(grid.width)
-
-
-def _from_the_centroid(release: Release, row: int, column: Column, nominal: Nominal, codes: Codes) -> Codes:
-    """Labels with which the cluster would have the centroid that was released; all, if several clusters look alike."""
-    mates = _mates(release, row, column)
-    if len(mates) + 1 >= 2 * release.clustered.cluster_size:
-        return codes
-    counts = np.bincount(release.records.codes[column.name][mates], minlength=nominal.label_count)
-    released = int(release.codes[column.name][row])
-
-    def centroid(code: int) -> int:
-        with_code = counts.copy()
-        with_code[code] += 1
-        present = np.flatnonzero(with_code)
-        return nominal.taxonomy.centroid_of_counts(present, with_code[present])
-
-    return np.array([code for code in codes if centroid(int(code)) == released], np.int64)

@@ -21,6 +21,11 @@ from rankveil.cli.output import json_option, print_json, print_table, progress
 @click.option("--accept-no-guarantee", is_flag=True, help="Allow a published method, which gives no guarantee.")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Enter the release here instead of the user's ledger.")
 @click.option("--overwrite", is_flag=True, help="Replace a release that is already in the folder.")
+@click.option(
+    "--escape-formulas",
+    is_flag=True,
+    help="CSV: put an apostrophe before labels and names that a spreadsheet would run as formulas.",
+)
 @click.option("--dry-run", is_flag=True, help="Show noise per column from the plan alone; read no data, write nothing.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @json_option
@@ -35,6 +40,7 @@ def command(
     accept_no_guarantee: bool,
     ledger: Path | None,
     overwrite: bool,
+    escape_formulas: bool,
     dry_run: bool,
     quiet: bool,
     as_json: bool,
@@ -67,6 +73,7 @@ def command(
             out=out,
             accept_no_guarantee=accept_no_guarantee,
             overwrite=overwrite,
+            escape_formulas=escape_formulas,
             ledger=ledger,
             progress=show,
         )

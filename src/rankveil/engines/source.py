@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -97,6 +97,20 @@ class Table:
                 f"Table {self.name}: {place} has {actual} fields where the header has {expected}.",
                 remedy="Check the separator and the quotes; [table] separator in the plan sets another one.",
             ) from None
+
+    def unescaped(self, known: Sequence[str]) -> Table:
+        """A released text file without the apostrophe of escaped formulas before names that are `known` without it."""
+        if self.dialect is None:
+            return self
+        names = [
+            name[1:] if name[:1] == "'" and name not in known and name[1:] in known else name
+            for name in self.schema.names
+        ]
+        return replace(
+            self,
+            schema=pa.schema([(name, pa.string()) for name in names]),
+            dialect=replace(self.dialect, names=tuple(names)),
+        )
 
     def rebuild(self, result: pa.Table) -> Any:
         """A result in the same kind as the table that went in."""
@@ -186,7 +200,7 @@ def _without_guessing(frame: Any) -> Any:
 
 def _own_text(value: Any) -> Any:
     """A Python object as text, a point in time as its own calendar day, and what stands for nothing as None."""
-    if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):  # noqa: PLR0124 - NaN
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # NaN is not itself
         return None
     value = value.item() if hasattr(value, "item") else value  # NumPy's own numbers
     if isinstance(value, datetime):

@@ -112,7 +112,8 @@ def evaluate(
     opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
     schema = declare(plan, opened)
     original = encode(opened, schema)
-    released = encode(_with_columns(open_table(release, separator=plan.table.separator), schema), schema, released=True)
+    opened_release = open_table(release, separator=plan.table.separator).unescaped(schema.names)
+    released = encode(_with_columns(opened_release, schema), schema, released=True)
     result = measure_all(*_with_ranges(original, released), row_aligned=row_aligned)
     learnt: list[tuple[str, Callable[[], Any]]] = [("propensity_auc", lambda: propensity_auc(original, released))]
     if target is not None:

@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
@@ -54,11 +55,14 @@ def as_arrow(rows: Rows) -> pa.Table:
 class OutputFolder:
     """The folder a release goes to, checked before any data are read or noise is drawn."""
 
-    def __init__(self, path: str | Path, file_format: str, *, overwrite: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, file_format: str, *, overwrite: bool = False, escape_formulas: bool = False
+    ) -> None:
         self.path = Path(path)
         self.release_name = f"release.{file_format}"
         self._format = file_format
         self._overwrite = overwrite
+        self._escape_formulas = escape_formulas
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path):
@@ -80,7 +84,7 @@ class OutputFolder:
         temporary: list[Path] = []
         try:
             release = self._temporary(temporary)
-            _write_rows(rows, release, self._format, separator)
+            _write_rows(rows, release, self._format, separator, escape_formulas=self._escape_formulas)
             written = Written(self.release_name, *_fingerprint(release))
             certificate = self._temporary(temporary)
             certificate.write_text(certify(written), encoding="utf-8")
@@ -140,7 +144,7 @@ def write_bytes(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _write_rows(rows: Rows, path: Path, file_format: str, separator: str) -> None:
+def _write_rows(rows: Rows, path: Path, file_format: str, separator: str, *, escape_formulas: bool) -> None:
     batches = arrow_batches(rows)
     first = next(batches)
     if file_format == "parquet":
@@ -150,12 +154,14 @@ def _write_rows(rows: Rows, path: Path, file_format: str, separator: str) -> Non
         return
     quoting = "none" if _needs_no_quotes(rows.schema, separator) else "needed"
     options = pacsv.WriteOptions(include_header=False, delimiter=separator, quoting_style=quoting)
+    names = _harmless(pa.array(rows.schema.names)).to_pylist() if escape_formulas else rows.schema.names
     with path.open("wb") as file:
         # The header by hand: Arrow puts quotes around every name.
-        file.write((separator.join(_quoted(name, separator) for name in rows.schema.names) + "\n").encode())
+        file.write((separator.join(_quoted(name, separator) for name in names) + "\n").encode())
         with pacsv.CSVWriter(file, _plain_text(first).schema, write_options=options) as writer:
             for batch in chain([first], batches):
-                writer.write_batch(_plain_text(batch))
+                plain = _plain_text(batch)
+                writer.write_batch(_without_formulas(plain) if escape_formulas else plain)
 
 
 def _plain_text(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -164,6 +170,16 @@ def _plain_text(batch: pa.RecordBatch) -> pa.RecordBatch:
         column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in batch.columns
     ]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _without_formulas(batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [_harmless(column) if pa.types.is_string(column.type) else column for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _harmless(texts: pa.Array) -> pa.Array:
+    """An apostrophe before every text that a spreadsheet would run as a formula."""
+    return pc.replace_substring_regex(texts, pattern=r"^([=+\-@\t\r])", replacement=r"'\1")
 
 
 def _needs_no_quotes(schema: Schema, separator: str) -> bool:

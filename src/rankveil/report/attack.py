@@ -13,14 +13,19 @@ from rankveil.report.charts import FONT, GRID, INK, QUIET, SERIES, drawn
 _SOUND, _PUBLISHED = "differentially private", "published, no guarantee"
 _PER_ROW = 2
 _ROW_HEIGHT = 19
-_SIGNS = {("range", "bound"): "≥ ", ("chance", "bound"): "≤ "}
+_SIGNS = {
+    ("range", "upper bound"): "≥ ",
+    ("chance", "upper bound"): "≤ ",
+    ("range", "lower bound"): "≤ ",
+    ("chance", "lower bound"): "≥ ",
+}
 LEGEND = (
     "range: the values that hold 95 % of the attacker's belief, as a share of what they were before the release"
     " (median of the rows attacked). 100 %: nothing learnt.",
     "chance: how likely the attacker thinks the true label is (mean of the rows attacked). In brackets: how many values"
     " the public domain has.",
-    "≥ and ≤: limits that no attacker can pass. Plain numbers of published methods are exact: all else is impossible."
-    " Other plain numbers are computed by Bayes' rule.",
+    "Upper bound (range ≥, chance ≤): no attacker learns more. Lower bound (range ≤, chance ≥): this attacker learns"
+    " that much, another one may learn more.",
 )
 
 
@@ -29,17 +34,24 @@ def internal_path(path: Path) -> Path:
     return path if "internal" in path.name.split(".") else path.with_name(f"{path.stem}.internal{path.suffix}")
 
 
-def percent(value: float) -> str:
-    """Three digits that count."""
-    return f"{100 * value:.3g} %" if value < 0.9995 else "100 %"
+def percent(value: float, sign: str = "") -> str:
+    """Three digits that count; a bound is rounded so that it still holds."""
+    if value >= 0.9995 and sign != "≥ ":
+        return f"{sign}100 %"
+    factor = 10.0 ** (2 - math.floor(math.log10(100 * value)))
+    digits = 100 * value * factor
+    kept = round(digits) if not sign else math.floor(digits) if sign == "≥ " else math.ceil(digits)
+    return f"{sign}{kept / factor:.3g} %"
 
 
 def cell(column: ColumnAttack) -> str:
-    return _SIGNS.get((column.measure, column.basis), "") + percent(column.after)
+    # Less than one value cannot be left, so a lower bound on what is learnt is exact there.
+    return percent(column.after, "" if _is_one_value(column) else _SIGNS.get((column.measure, column.basis), ""))
 
 
 def _is_one_value(column: ColumnAttack) -> bool:
-    return column.after * column.values < 1.01
+    """Whether the attacker knows the value; a bound that allows it does not say so."""
+    return column.measure == "range" and column.basis != "upper bound" and column.after * column.values < 1.01
 
 
 def heading(column: ColumnAttack) -> str:
@@ -62,7 +74,7 @@ def specification(result: Attack) -> dict[str, Any]:
             "text": "What an attacker who knows everyone else learns about one record",
             "subtitle": [
                 f"{about}; {attacked} of {result.rows:,} attacked. Bars start at what was known before the release:"
-                " no bar, nothing learnt. Hollow: a limit.",
+                " no bar, nothing learnt. Hollow: a bound.",
                 "INTERNAL: computed from the original table. Do not publish.",
             ],
             "subtitleColor": QUIET,
@@ -86,8 +98,8 @@ def _panel(result: Attack, place: int) -> dict[str, Any]:
             "kind": _SOUND if sound else _PUBLISHED,
             "before": column.before,
             "after": column.after,
-            "label": "one value" if column.measure == "range" and _is_one_value(column) else cell(column),
-            "limit": column.basis == "bound",
+            "label": "one value" if _is_one_value(column) else cell(column),
+            "limit": column.basis.endswith("bound") and not _is_one_value(column),
         }
         for method, sound, column in columns
     ]

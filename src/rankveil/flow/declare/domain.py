@@ -417,6 +417,16 @@ def _is_date(text: str, date_format: str) -> bool:
     return True
 
 
+def unescaped(array: pa.Array, labels: tuple[str, ...]) -> pa.Array:
+    """Released labels without the apostrophe that --escape-formulas has put before some of them."""
+    if not _is_text(array):
+        return array
+    texts = _texts(array)
+    known, bare = pa.array(labels, texts.type), pc.utf8_slice_codeunits(texts, start=1)
+    escaped = pc.and_(pc.starts_with(texts, "'"), pc.invert(pc.is_in(texts, value_set=known)))
+    return pc.if_else(pc.and_(escaped, pc.is_in(bare, value_set=known)), bare, texts)
+
+
 def _encode_labels(array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
     if pa.types.is_dictionary(array.type):
         # Look the dictionary up once and spread its codes over the rows.

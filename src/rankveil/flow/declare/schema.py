@@ -24,6 +24,7 @@ from rankveil.flow.declare.domain import (
     Grid,
     Nominal,
     domain_of,
+    unescaped,
 )
 from rankveil.flow.declare.plan import DropColumn, Plan, Role, SynopsisChoice
 
@@ -295,7 +296,9 @@ def encode_batch(column: Column, array: pa.Array, *, released: bool = False) -> 
     null_tokens = (*column.null_tokens, "") if released else column.null_tokens
     try:
         if released and isinstance(column.domain, Nominal):
-            return column.domain.encode_released(array, null_tokens)
+            return column.domain.encode_released(unescaped(array, column.domain.taxonomy.names), null_tokens)
+        if released and isinstance(column.domain, Grid) and column.domain.labels is not None:
+            array = unescaped(array, column.domain.labels)
         return column.domain.encode(array, null_tokens)
     except (pa.ArrowException, UnicodeError):
         # Arrow's own message may quote a value.
@@ -357,7 +360,8 @@ def _remedy(columns: list[Column], tally: Tally) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:5])
+    # PRIVACY: a quote in the header that is never closed makes a name of all rows; that name is not shown.
+    shown = ", ".join(repr(name) if len(name.splitlines()) < 2 else "(a name of several lines)" for name in names[:5])
     return f"column {shown}" if len(names) == 1 else f"columns {shown}" + (" ..." if len(names) > 5 else "")
 
 
