@@ -268,7 +268,7 @@ def _opened(read: Certificate, path: Path) -> Table:
     quoted = '"' + name.replace('"', '""') + '"'
     for spelt in (name, quoted, "'" + name, quoted[:1] + "'" + quoted[1:]):  # an apostrophe: formulas escaped
         separator = header[len(spelt) : len(spelt) + 1]
-        if name and header.startswith(spelt) and separator not in ("", "\r", "\n", '"'):
+        if name and header.startswith(spelt) and separator.isascii() and separator not in ("", "\r", "\n", '"'):
             return open_table(path, separator=separator).unescaped(declared)  # of no effect on a Parquet file
     return open_table(path).unescaped(declared)
 

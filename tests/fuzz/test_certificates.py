@@ -67,6 +67,16 @@ def test_any_release_is_checked_against_its_certificate(made: list[Path], tmp_pa
     findings.none()
 
 
+def test_any_separator_of_a_release_is_checked(made: list[Path], tmp_path: Path) -> None:
+    header, _, rows = release_in(made[0]).read_bytes().partition(b",")
+    path, findings = tmp_path / "release.csv", Findings()
+    for byte in range(256):
+        with findings.case(bytes([byte])):
+            path.write_bytes(header + bytes([byte]) + rows)
+            checked(made[0] / "certificate.json", path)
+    findings.none()
+
+
 VALUES: tuple[object, ...] = (
     *(None, True, -1, 0, 10**30, 1.5, 1e308, float("nan"), float("inf"), [], [None], {}, "", "x", "\ud800", "\0"),
     *(

@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 import rankveil as rv
 from rankveil.flow.declare import Plan
 from rankveil.noise import SeededSource
+from rankveil.verify import verify
 from tests.fuzz.harness import CASES, CORPUS, PLAN_SETTINGS, Findings, cases, corpus, refused
-from tests.support import files_in
+from tests.support import files_in, integer, plan_text
+
+NUMBER = 'kind = "number"\nlower = -9\nupper = 9\nstep = 0.5'
 
 
 def looked_at(path: Path) -> None:
@@ -153,6 +156,22 @@ def contents(draw: st.DrawFn) -> dict[str, Any]:
 @given(contents())
 def test_any_content_is_a_plan_or_refused(content: dict[str, Any]) -> None:
     refused(lambda: rv.preview(Plan.from_dict(content)).as_dict())
+
+
+def test_a_release_can_be_read_back_whatever_the_separator(tmp_path: Path) -> None:
+    table, plan, taken = tmp_path / "table.csv", tmp_path / "plan.toml", 0
+    for byte in range(128):
+        mark, spelt = chr(byte), f'"\\u{byte:04x}"'
+        table.write_text(f"a{mark}b\n1{mark}2.5\n3{mark}4\n")
+        plan.write_text(
+            plan_text({"a": integer(5, lower=-5), "b": NUMBER}, epsilon="0.01", table=f"separator = {spelt}")
+        )
+        out = tmp_path / str(byte)
+        if refused(lambda out=out: rv.release(table, plan, out=out)) is None:  # type: ignore[misc]
+            taken += 1
+            checks = verify(out / "certificate.json", out / "release.csv")
+            assert checks.verified, (mark, checks.as_dict())
+    assert taken > 40
 
 
 @pytest.mark.parametrize("option", ["method", "epsilon", "delta", "k"])

@@ -220,16 +220,16 @@ class ReleaseEntry(_Entry):
     k: PositiveInteger | None = Field(None, description="Cluster size, for methods that form clusters.")
 
 
-def _is_ascii(text: str) -> str:
-    if not text.isascii():
-        raise ValueError("must be an ASCII character")
+def _can_separate(text: str) -> str:
+    if not text.isascii() or text.isalnum() or text in "+-.":  # numbers are written without quotes
+        raise ValueError("must be an ASCII character that no number contains, and neither a letter nor a digit")
     return text
 
 
 class TableEntry(_Entry):
     """How to read a text file, where the first look at it gets something wrong."""
 
-    separator: Annotated[str, Field(pattern=r"^[^\n\r\"]$"), AfterValidator(_is_ascii)] | None = None
+    separator: Annotated[str, Field(pattern=r"^[^\n\r\"]$"), AfterValidator(_can_separate)] | None = None
     encoding: str | None = None
     decimal: Literal[".", ","] = "."
     null_values: tuple[str, ...] | None = Field(None, description="Texts that mean missing.")
