@@ -29,9 +29,9 @@ from pydantic import (
     model_validator,
 )
 
+from rankveil.engines.source import MOST_COLUMNS
 from rankveil.errors import PlanError
 
-MOST_COLUMNS = 1000
 _LARGEST_PLAN = 8 << 20
 
 _LARGEST_INTEGER = 1 << 53  # floating point holds every integer up to here
