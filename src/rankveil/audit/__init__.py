@@ -7,6 +7,9 @@ watch.py      production code, watched while it spends its budget
 tables.py     tiny tables, their neighbours and their releases
 cases/        the attacks on each method
 auditor.py    all attacks on a method, and a verdict
+
+attack.py     the attack view: what a release tells about one record, method by method
+attack_*.py   how belief about a cell changes: through rows, lists of centroids, places among them, equal rows
 """
 
 from rankveil.audit.auditor import AuditResult, audit, audit_all

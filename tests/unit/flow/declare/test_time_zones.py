@@ -1,0 +1,46 @@
+"""A point in time becomes the calendar day of its own zone, whatever the other records and the batches look like."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+from rankveil.engines import open_table
+from rankveil.flow.declare import Plan, declare
+from rankveil.flow.declare.schema import encode
+
+# Half past eleven in the evening in UTC: still the same day in New York, the next day already in Apia.
+LATE = datetime(2020, 6, 30, 23, 30, tzinfo=UTC)
+EARLY = datetime(2020, 6, 30, 0, 30, tzinfo=UTC)
+
+
+def days(zone: str | None, *moments: datetime) -> list[int]:
+    plan = Plan.model_validate(
+        {
+            "release": {"method": "synthetic", "epsilon": 1},
+            "columns": {"seen": {"kind": "date", "lower": "2020-01-01", "upper": "2020-12-31"}},
+        }
+    )
+    column = pa.array(
+        moments if zone else [moment.replace(tzinfo=None) for moment in moments], pa.timestamp("us", zone)
+    )
+    table = open_table(pa.table({"seen": column}))
+    return encode(table, declare(plan, table)).codes["seen"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"), [("UTC", [181, 181]), ("America/New_York", [181, 180]), ("Pacific/Apia", [182, 181])]
+)
+def test_a_column_with_a_time_zone_gives_the_days_of_that_zone(zone: str, expected: list[int]) -> None:
+    assert days(zone, LATE, EARLY) == expected
+
+
+def test_a_column_without_a_time_zone_gives_its_own_days() -> None:
+    assert days(None, LATE, EARLY) == [181, 181]
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Apia"])
+def test_another_record_does_not_change_the_day_of_a_record(zone: str) -> None:
+    assert days(zone, LATE, EARLY)[0] == days(zone, LATE, LATE)[0]
