@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from rankveil.audit.attack import Attack, ColumnAttack
@@ -27,11 +26,6 @@ LEGEND = (
     "Upper bound (range ≥, chance ≤): no attacker learns more. Lower bound (range ≤, chance ≥): this attacker learns"
     " that much, another one may learn more.",
 )
-
-
-def internal_path(path: Path) -> Path:
-    """The same path with `internal` in the file's name."""
-    return path if "internal" in path.name.split(".") else path.with_name(f"{path.stem}.internal{path.suffix}")
 
 
 def percent(value: float, sign: str = "") -> str:
