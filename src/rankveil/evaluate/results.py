@@ -135,7 +135,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """For notebooks: averages only."""
-        rows = [(score.aspect, f"{score.value:.2f}", score.word) for score in self.scores]
+        rows = [(score.aspect, f"{score.value:.3f}", score.word) for score in self.scores]
         averages: Facts = [
             (name, f"{value:.4f}")
             for name, value in (

@@ -12,6 +12,7 @@ The words judge the size of an error, not whether the release serves a purpose: 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,11 @@ GOOD, FAIR = 0.95, 0.85
 
 def word_for(value: float) -> Word:
     return "good" if value >= GOOD else "fair" if value >= FAIR else "poor"
+
+
+def score_text(value: float) -> str:
+    """Rounded down, so that no score looks better than its word."""
+    return f"{math.floor(100 * value + 1e-9) / 100:.2f}"
 
 
 def with_scores(found: Evaluation) -> Evaluation:

@@ -11,7 +11,8 @@ from rankveil.report.charts import AFTER, BEFORE, GRID, INK, SERIES
 
 Spec = dict[str, Any]
 _WIDTH = 320  # of a column's chart with its labels: it fits a telephone unscaled
-_LABELS = 118
+_LABELS = 136
+_FIT = {"type": "fit-x", "contains": "padding"}
 _DAY = 86_400_000  # milliseconds
 _NUMBERED = 16  # tables of more columns show colours only
 _SHARE = {"format": "~%", "tickCount": 4}
@@ -28,10 +29,11 @@ def _label_bars(shown: Distribution) -> Spec:
     y = {
         "field": "label", "type": "nominal", "sort": labels, "title": None,
         "axis": {"ticks": False, "domain": False, "labelLimit": _LABELS, "labelPadding": 6, "labelColor": INK,
-                 "minExtent": _LABELS + 6, "maxExtent": _LABELS + 6},
+                 "minExtent": 40},
     }  # fmt: skip
     return {
-        "width": _WIDTH - _LABELS - 16,
+        "width": _WIDTH,
+        "autosize": _FIT,
         "height": {"step": 19},
         "data": {"values": values},
         "encoding": {"y": y},
@@ -73,16 +75,25 @@ def _histogram(shown: Distribution) -> Spec:
         axis["format"] = "~s"
     y = {"type": "quantitative", "title": None, "axis": {**_SHARE, "minExtent": 38, "domain": False, "ticks": False}}
     return {
-        "width": _WIDTH - 46,
+        "width": _WIDTH,
+        "autosize": _FIT,
         "height": 150,
         "layer": [
             {
                 "data": {"values": values},
-                "mark": {"type": "bar", "color": BEFORE, "opacity": 0.45, "aria": False, "binSpacing": 0.5},
+                "mark": {
+                    "type": "bar",
+                    "color": BEFORE,
+                    "opacity": 0.45,
+                    "aria": False,
+                    "binSpacing": 0.5,
+                    "orient": "vertical",
+                },
                 "encoding": {
                     "x": {"field": "start", "type": kind, "scale": scale, "axis": axis, "title": None},
                     "x2": {"field": "end"},
-                    "y": {"field": "before", **y},
+                    "y": {"field": "before", "stack": None, **y},
+                    "y2": {"datum": 0},
                 },
             },
             {
@@ -120,7 +131,7 @@ def of_correlations(pairs: Sequence[PairResult], names: Sequence[str]) -> Spec:
         first, second = pair.columns
         for row, column, value in ((second, first, pair.correlation), (first, second, pair.released_correlation)):
             if value is not None:
-                text = f"{value:.2f}".replace("-", "−")
+                text = f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # adding zero turns -0.00 into 0.00
                 kind = "negative" if value < 0 else "positive"
                 values.append({"row": row, "column": column, "value": abs(value), "kind": kind, "text": text})
     return _table(values, names, names, strongest=1.0)
@@ -130,7 +141,7 @@ def _table(values: list[dict[str, Any]], rows: Sequence[str], columns: Sequence[
     numbered = len(columns) <= _NUMBERED
     step = 34 if numbered else 20
     axis: Spec = {"title": None}
-    look = {"ticks": False, "domain": False, "grid": False, "labelLimit": 120, "labelColor": INK}
+    look = {"ticks": False, "domain": False, "grid": False, "labelLimit": 120, "labelColor": INK, "labelPadding": 5}
     cell: Spec = {
         "mark": {"type": "rect", "aria": False, "stroke": GRID, "strokeWidth": 1},
         "encoding": {
@@ -140,7 +151,7 @@ def _table(values: list[dict[str, Any]], rows: Sequence[str], columns: Sequence[
             },
             "fillOpacity": {
                 "field": "value", "type": "quantitative", "legend": None,
-                "scale": {"domain": [0, strongest], "range": [0.02, 0.6], "clamp": True},
+                "scale": {"type": "sqrt", "domain": [0, strongest], "range": [0, 0.65], "clamp": True},
             },
         },
     }  # fmt: skip

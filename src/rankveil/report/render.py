@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rankveil.errors import MissingExtraError
+from rankveil.evaluate.scores import score_text
 
 _HERE = Path(__file__).parent
 
@@ -39,7 +40,7 @@ def environment() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update(number=number, percent=percent, thousands=thousands)
+    made.filters.update(number=number, percent=percent, score=score_text, thousands=thousands)
     made.globals["short"] = short
     return made
 

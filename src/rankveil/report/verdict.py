@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rankveil.certificate import Certificate
 from rankveil.evaluate.results import Evaluation, Score
+from rankveil.evaluate.scores import score_text
 from rankveil.evaluate.subgroups import FEWEST_JUDGED
 
 
@@ -19,9 +20,9 @@ def _promise(certificate: Certificate | None) -> str:
             "This release is NOT differentially private: no theorem protects the people in it, and it must not be"
             " published as if one did."
         )
-    amount = f"ε = {certificate.epsilon}"
+    amount = f"ε\u00a0=\u00a0{certificate.epsilon}"
     if certificate.delta not in (None, "0"):
-        amount += f" and δ = {certificate.delta}"
+        amount += f" and δ\u00a0=\u00a0{certificate.delta}"
     if not certificate.for_release:
         return f"This is a test drawn from a fixed seed, NOT FOR RELEASE; made for real it would hold {amount}."
     return f"The release is differentially private with {amount}."
@@ -37,12 +38,12 @@ def _kept(scores: tuple[Score, ...]) -> str:
     best, worst = ranked[-1], ranked[0]
     text = f"Of {len(scores)} aspects of usefulness, {said}"
     if len(scores) == 1:
-        return f"{text}: {best.aspect.lower()} ({best.value:.2f})."
+        return f"{text}: {best.aspect.lower()} ({score_text(best.value)})."
     return f"{text}: best kept are {_named(best)}, least {_named(worst)}."
 
 
 def _named(score: Score) -> str:
-    return f"{score.aspect.lower()} ({score.value:.2f})"
+    return f"{score.aspect.lower()} ({score_text(score.value)})"
 
 
 def _look_first(found: Evaluation) -> str:
