@@ -19,7 +19,8 @@ INTERNAL = (
     "INTERNAL: computed from the original table and not protected. Do not publish. Choosing a method, ε or k by these"
     " figures leaks a little about the table, which no ledger accounts for; a stand-in table avoids that."
 )
-_UNCLEAR = 2.0  # standard errors of a difference below which runs do not tell two settings apart
+# Standard errors of a difference below which runs do not tell two settings apart: Student's t, 95 %, by runs - 1.
+_UNCLEAR = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 @dataclass(frozen=True)
@@ -234,11 +235,12 @@ def _told_apart(first: Setting, second: Setting, measure: str) -> bool | None:
     if spreads[0] is None or spreads[1] is None or means[0] is None or means[1] is None:
         return None
     error = math.sqrt(spreads[0] ** 2 / first.runs + spreads[1] ** 2 / second.runs)
-    return abs(means[0] - means[1]) > _UNCLEAR * error
+    degrees = min(first.runs, second.runs) - 1  # of the scarcer setting: cautious
+    return abs(means[0] - means[1]) > _UNCLEAR[min(degrees, len(_UNCLEAR)) - 1] * error
 
 
 def short(value: float) -> str:
     """Two or three digits that count."""
-    if value == 0:
-        return "0"
+    if abs(value) < 0.00005:  # four places would show none of it
+        return f"{value:.1g}"
     return f"{value:.4f}" if abs(value) < 0.1 else f"{value:.3f}" if abs(value) < 10 else f"{value:.3g}"

@@ -284,6 +284,8 @@ def _cell(setting: SettingDict, measure: str, *, winner: bool) -> str:
 
 
 def _short(value: float) -> str:
+    if abs(value) < 0.00005:
+        return f"{value:.1g}"
     return f"{value:.4f}" if abs(value) < 1 else f"{value:.3f}" if abs(value) < 10 else f"{value:.3g}"
 
 

@@ -323,6 +323,10 @@ def test_settings_that_runs_do_not_tell_apart_are_called_too_close() -> None:
     assert close is not None
     assert close.clear is False
     assert "too close to tell" in close.in_words()
+    tight = {"s": ("synthetic", [0.1, 0.1001]), "l": ("laplace", [0.1004, 0.1005])}
+    two = found_with(tight).best()
+    assert two is not None
+    assert two.clear is False, "two runs that happen to agree prove little"
     single = found_with({"s": ("synthetic", [0.1]), "l": ("laplace", [0.2])})
     best = single.best()
     assert best is not None
