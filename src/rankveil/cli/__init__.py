@@ -15,7 +15,7 @@ import click
 from rankveil._version import __version__
 from rankveil.errors import RankveilError
 
-_COMMANDS = ("init", "release", "verify", "evaluate", "audit", "attack", "methods", "ledger", "reproduce")
+_COMMANDS = ("init", "release", "verify", "evaluate", "compare", "audit", "attack", "methods", "ledger", "reproduce")
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 data outside the plan, 4 budget refused, 5 audit contradicts the claim."
