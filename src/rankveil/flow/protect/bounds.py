@@ -54,21 +54,26 @@ def with_bounds(dataset: Dataset, counts: Mapping[str, Counts], budget: Budget, 
     """Find bounds for the columns that ask for them, and count those columns; nothing happens if none does."""
     if not any(column.private_bounds for column in dataset.schema.protected):
         return Bounded(dataset, dict(counts), budget, [])
-    left, notes = planned_bounds(dataset.schema.protected, budget)
-    price = Price(budget.whole.unit, budget.whole.amount * _SHARE)
+    price, left, note = _paid(dataset.schema.protected, budget)
     bounded = release_bounds(dataset, price, source)
     columns = [column for column in bounded.schema.protected if column.private_bounds]
-    return Bounded(bounded, {**counts, **count_columns(bounded, columns)[0]}, left, notes)
+    return Bounded(bounded, {**counts, **count_columns(bounded, columns)[0]}, left, [note])
 
 
 def planned_bounds(columns: Sequence[Column], budget: Budget) -> tuple[Budget, list[Mechanism]]:
     """What bounds will cost, and the budget that is left after them."""
-    names = [column.name for column in columns if column.private_bounds]
-    if not names:
+    if not any(column.private_bounds for column in columns):
         return budget, []
+    _, left, note = _paid(columns, budget)
+    return left, [note]
+
+
+def _paid(columns: Sequence[Column], budget: Budget) -> tuple[Price, Budget, Mechanism]:
+    """The price of all bounds, taken from the budget; what is left; and the line for the certificate."""
+    names = [column.name for column in columns if column.private_bounds]
     price = budget.spend(_SHARE, "bounds")
     note = price.note(", ".join(names), "noisy histogram for bounds", "L1 2, L2 √2")
-    return budget.carve(budget.left, "after bounds"), [note]
+    return price, budget.carve(budget.left, "after bounds"), note
 
 
 def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Dataset:

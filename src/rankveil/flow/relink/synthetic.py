@@ -75,7 +75,7 @@ def divide(budget: Budget, rows: int, columns: int, *, labels: bool) -> Division
     tree = budget.part(for_tables).laplace_or_gaussian(l1=2 * (columns - 1), l2_squared=2 * (columns - 1))
     if rows / tree.deviation >= _TABLES_NEED["labels" if labels else "numbers"]:
         return Division("tables", for_marginals, for_signs, for_selection, for_tables, wanted)
-    alone = _sign_share(budget, rows, columns, 0.05, 0.15, 0.4)
+    alone = _sign_share(budget, rows, columns, 0.05, 0.15, 0.3)
     if sign_noise(budget.part(alone), columns).deviation / rows < _COPULA_NEEDS:
         return Division("copula", 1 - alone, alone)
     return Division("none", Fraction(1))

@@ -8,9 +8,11 @@ Argument     Each column's synopsis is private at that column's part (tree.py, h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +30,10 @@ from rankveil.noise import RandomSource
 
 BASE_CELLS = 16
 _SMALL_DOMAIN = 128
+_MOST_BARS = 1 << 16  # of a histogram that the plan asks for
+_ALL_BELIEVED: dict[str, Any] = {"keep": 1.0, "keep_beside": 0.0}  # of cells that are few, or single values
+_FALSE_CELLS = 0.005  # of a wide column: how many cells of mere noise may be taken for occupied, at most, on average
+_FOR_TOP = Fraction(17, 20)
 _SHARE_GROWS_UNTIL = 40  # columns with more values than this get no larger share
 
 
@@ -57,23 +63,43 @@ def synopsis_rule(column: Column, rows: int, price: Price) -> Synopsis:
     if column.synopsis == "ranked":
         return Synopsis("ranked", clusters=max(2, min(round(reach / 8), 64)))
     if column.synopsis == "histogram":
-        return Synopsis("tree", TreeShape(leaves=min(size, 1 << 16), branching=1 << 16))
-    if size <= _SMALL_DOMAIN:
-        return Synopsis("tree", TreeShape(leaves=_SMALL_DOMAIN, branching=12))
+        return Synopsis("tree", TreeShape(_MOST_BARS, _MOST_BARS, **({} if size > _MOST_BARS else _ALL_BELIEVED)))
     log, pure = column.domain.log, price.unit == "epsilon"
+    if size <= _SMALL_DOMAIN:
+        return Synopsis("tree", _tree_to_single_values(size, reach))
     if column.synopsis == "mean" or (column.synopsis == "auto" and reach < (8 if log else 4)):
         return Synopsis("mean")
+    if not log and reach < (1500 if pure else 300):
+        return Synopsis("tree", _tree_of_few_levels(reach, pure=pure))
     zoom = (10 if reach < 200 else 100) if log else None
-    cautious = 4.0 if pure else 3.0
-    if reach < 16 and not log:
-        return Synopsis("tree", TreeShape(8, 8, keep=cautious), Fraction(2, 100))
     if reach < 300:
-        return Synopsis("tree", TreeShape(64, 8, zoom, keep=cautious), Fraction(5, 100))
+        return Synopsis("tree", TreeShape(64, 8, zoom, keep=4.0 if pure else 3.0), Fraction(5, 100))
     if reach < 1500 and pure:
         return Synopsis("tree", TreeShape(64, 8, zoom), Fraction(5, 100))
     if reach < 5000:
         return Synopsis("tree", TreeShape(216, 6, zoom), Fraction(10, 100))
     return Synopsis("tree", TreeShape(512, 8, zoom), Fraction(10, 100))
+
+
+def _tree_to_single_values(size: int, reach: float) -> TreeShape:
+    """A small domain: all cells of the first level are believed, unless noise is strong and values are many."""
+    if reach < 300 and size > _SHARE_GROWS_UNTIL:
+        return TreeShape(leaves=_SMALL_DOMAIN, branching=12, keep=3.0)
+    return TreeShape(leaves=_SMALL_DOMAIN, branching=12, **_ALL_BELIEVED)
+
+
+def _tree_of_few_levels(reach: float, *, pure: bool) -> TreeShape:
+    """A wide domain with few records per unit of noise: about 2·sqrt(reach) cells, the heavy ones once more divided.
+
+    Most of the price goes to the first level, for the mass of far cells decides variance and W1. There a cell counts
+    as occupied by itself only if noise alone would hardly ever, in any of the cells, reach so far.
+    """
+    cells = max(8, round(2 * math.sqrt(reach)))
+    nats = math.log(cells / _FALSE_CELLS)
+    keep = nats / math.sqrt(2) if pure else math.sqrt(2 * nats)
+    if reach < 32:
+        return TreeShape(cells, cells, keep=keep)
+    return TreeShape(8 * cells, 8, keep=keep, most_levels=2, for_top=_FOR_TOP)
 
 
 def column_parts(columns: Sequence[Column], price_unit: str) -> dict[str, Fraction]:
@@ -169,8 +195,7 @@ def _released(
         segments = count_tree(counts, rows, price * (1 - for_heaps), synopsis.tree, source)
         if for_heaps:
             segments = find_heaps(counts, segments, price * for_heaps, source)
-        depth = 3 if synopsis.tree.leaves in (216, 512) else 2
-        cell_variance = 1.5 * depth * variance
+        cell_variance = 1.5 * synopsis.tree.depth(counts.grid.size) * variance
     return OrderedMarginal(
         counts.grid.size,
         segments,

@@ -3,7 +3,7 @@
 Guarantee    Differentially private at the price it is given, for replacing one record.
 Argument     Each level of the tree is a histogram over public cells (plus the cell of missing values on the first
              level): a replacement takes one record from one cell and adds it to another, so L1 is 2 and L2 is
-             sqrt 2 (privacy.md, Q4 and Q6). The price is divided evenly over the levels and composes by addition.
+             sqrt 2 (privacy.md, Q4 and Q6). The price is divided over the levels and composes by addition.
              Reading is lazy: the children of a cell are drawn only if the cell's noisy count is well above the noise.
              That is the full noisy tree, of which a part is thrown away unread, so it costs no more. Everything after
              the draws is post-processing.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,6 @@ from rankveil.noise import RandomSource
 
 _LOOK_INTO = 4.0  # children are read if a noisy count exceeds this many deviations ...
 _LOOK_INTO_SMALL = 2.0  # ... or this many, where every code is a leaf
-_KEEP_NEXT_TO_KEPT = 0.5  # deviations: a lighter cell is taken for empty, even beside cells that are not
 _SHRINK = 0.7  # how strongly the shape inside a cell is drawn towards uniform (James-Stein)
 
 
@@ -39,6 +39,16 @@ class TreeShape:
     branching: int
     zoom: int | None = None  # leaves are equally wide below 1/zoom of the domain and widen beyond; None: equal widths
     keep: float = 2.0  # deviations above which a cell is taken for real by itself
+    keep_beside: float = 0.5  # the same for a cell beside one that is
+    most_levels: int | None = None  # None: as many as the branching asks for
+    for_top: Fraction | None = None  # the first level's part of the price; None: all levels get the same
+
+    def depth(self, size: int) -> int:
+        """Levels of the tree over a domain of this size."""
+        levels, nodes = 1, min(size, self.leaves)
+        while nodes > self.branching * 1.5 and levels != self.most_levels:
+            levels, nodes = levels + 1, math.ceil(nodes / self.branching)
+        return levels
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,7 @@ class _Level:
     parent: NDArray[np.int64]
     read: NDArray[np.bool_]
     noisy: Floats
+    noise_variance: float
     estimate: Floats | None = None
     variance: Floats | None = None
     is_leaf: NDArray[np.bool_] | None = None
@@ -64,11 +75,7 @@ class _Level:
 
 def nested_edges(size: int, zero: int, shape: TreeShape) -> list[NDArray[np.int64]]:
     """Public edges of all levels, coarse to fine; each level's edges contain those of the level above."""
-    leaves = min(size, shape.leaves)
-    level_sizes = [leaves]
-    while level_sizes[0] > shape.branching * 1.5:
-        level_sizes.insert(0, math.ceil(level_sizes[0] / shape.branching))
-    depth = len(level_sizes)
+    leaves, depth = min(size, shape.leaves), shape.depth(size)
     places = [np.append(np.arange(0, leaves, shape.branching ** (depth - 1 - level)), leaves) for level in range(depth)]
     if leaves == size:
         return places
@@ -87,19 +94,27 @@ def nested_edges(size: int, zero: int, shape: TreeShape) -> list[NDArray[np.int6
     return edges
 
 
+def level_parts(levels: int, for_top: Fraction | None) -> list[Fraction]:
+    """How the price is divided over the levels; the parts add up to 1."""
+    if levels == 1 or for_top is None:
+        return [Fraction(1, levels)] * levels
+    return [for_top] + [(1 - for_top) / (levels - 1)] * (levels - 1)
+
+
 def count_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource) -> Segments:
     """Draw the tree and make it consistent."""
     grid = counts.grid
     all_edges = [counts.snapped(edges) for edges in nested_edges(grid.size, grid.zero, shape)]
     wide = grid.size > shape.leaves
-    noise = (price / len(all_edges)).laplace_or_gaussian(l1=2, l2_squared=2)
-    deviation = noise.deviation
-    limit = (_LOOK_INTO if wide else _LOOK_INTO_SMALL) * deviation
+    noises = [
+        (price * part).laplace_or_gaussian(l1=2, l2_squared=2) for part in level_parts(len(all_edges), shape.for_top)
+    ]
+    look_into = _LOOK_INTO if wide else _LOOK_INTO_SMALL
 
     levels: list[_Level] = []
     missing = 0.0
     above, open_above = np.array([0, grid.size]), np.ones(1, np.bool_)
-    for edges in all_edges:
+    for edges, noise in zip(all_edges, noises, strict=True):
         parent = np.searchsorted(above, edges[:-1], side="right") - 1
         read = open_above[parent]
         exact = counts.between(edges)[read]
@@ -111,19 +126,19 @@ def count_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source
             missing, drawn = min(max(float(drawn[-1]), 0.0), float(rows)), drawn[:-1]
         noisy = np.zeros(len(parent))
         noisy[read] = drawn
-        levels.append(_Level(edges, parent, read, noisy))
-        above, open_above = edges, read & (noisy > limit)
+        levels.append(_Level(edges, parent, read, noisy, noise.deviation**2))
+        above, open_above = edges, read & (noisy > look_into * noise.deviation)
         if not open_above.any():
             break
-    _average_upwards(levels, deviation**2)
-    return _share_downwards(levels, rows - missing, missing, shape.keep, prune=wide)
+    _average_upwards(levels)
+    return _share_downwards(levels, rows - missing, missing, shape, prune=wide)
 
 
-def _average_upwards(levels: list[_Level], variance: float) -> None:
+def _average_upwards(levels: list[_Level]) -> None:
     """Each node's own count and the sum of its children, weighted by their variances (Hay et al.)."""
     below: _Level | None = None
     for level in reversed(levels):
-        count = len(level.noisy)
+        count, variance = len(level.noisy), level.noise_variance
         level.estimate, level.variance = level.noisy.copy(), np.full(count, variance)
         level.is_leaf = level.read.copy()
         if below is not None and below.estimate is not None and below.variance is not None:
@@ -138,7 +153,7 @@ def _average_upwards(levels: list[_Level], variance: float) -> None:
         below = level
 
 
-def _share_downwards(levels: list[_Level], total: float, missing: float, keep: float, *, prune: bool) -> Segments:
+def _share_downwards(levels: list[_Level], total: float, missing: float, tree: TreeShape, *, prune: bool) -> Segments:
     """Children add up to their parent: drawn towards uniform, cells of mere noise emptied, the rest non-negative."""
     parents_mass = np.array([float(total)])
     low, high, mass = [], [], []
@@ -170,7 +185,7 @@ def _share_downwards(levels: list[_Level], total: float, missing: float, keep: f
             estimate = np.where(there, uniform + factor[:, None] * away, 0.0)
         kept = there
         if prune or depth == 0:
-            strong, weak = (keep, _KEEP_NEXT_TO_KEPT) if prune else (1.0, 0.0)
+            strong, weak = tree.keep, tree.keep_beside
             significance = estimate[family, place] / deviation[family, place]
             if depth == 0:  # somewhere there are records
                 strong = min(strong, float(significance.max()) - 1e-9)

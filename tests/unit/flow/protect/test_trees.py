@@ -1,0 +1,85 @@
+"""The count tree of a numeric column: how its price is divided, and what it makes of empty regions."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from rankveil.engines import open_table
+from rankveil.flow.budget import Budget, Price
+from rankveil.flow.declare import Column, Schema
+from rankveil.flow.declare.dataset import Dataset
+from rankveil.flow.declare.domain import Grid
+from rankveil.flow.microaggregate.counts import Counts, count_columns
+from rankveil.flow.protect.marginals.choose import release_marginals, synopsis_rule
+from rankveil.flow.protect.marginals.shape import OrderedMarginal
+from rankveil.flow.protect.marginals.tree import TreeShape, level_parts, nested_edges
+from rankveil.noise import Sampler, SeededSource
+
+
+def column(width: int) -> Column:
+    return Column("x", "integer", Grid(width, Decimal(0)), "protected", False, False, (), pa.int64())
+
+
+def counted(values: np.ndarray, of: Column) -> Counts:
+    counts, _ = count_columns(Dataset(Schema((of,)), open_table(pa.table({"x": values}))), [of])
+    return counts["x"]
+
+
+def tree_for(reach: float, unit: str = "epsilon", width: int = 100_000) -> TreeShape:
+    """The rule's tree for a table of 10,000 rows with so many records per unit of noise."""
+    deviation = 10_000 / reach
+    amount = 2 * 2**0.5 / deviation if unit == "epsilon" else 1 / deviation**2
+    synopsis = synopsis_rule(column(width), 10_000, Price(unit, Fraction(amount)))  # type: ignore[arg-type]
+    assert synopsis.tree is not None
+    return synopsis.tree
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 5])
+@pytest.mark.parametrize("for_top", [None, Fraction(17, 20), Fraction(1, 3)])
+def test_the_levels_of_a_tree_cost_its_price_and_not_more(levels: int, for_top: Fraction | None) -> None:
+    parts = level_parts(levels, for_top)
+    assert len(parts) == levels
+    assert sum(parts) == 1
+    assert all(part > 0 for part in parts)
+
+
+@pytest.mark.parametrize("unit", ["epsilon", "rho"])
+def test_more_records_per_unit_of_noise_give_more_cells(unit: str) -> None:
+    first_levels = [len(nested_edges(100_001, 0, tree_for(reach, unit))[0]) for reach in (5, 20, 31, 40, 100, 200, 299)]
+    assert first_levels == sorted(first_levels)
+    assert first_levels[0] < first_levels[-1] / 2
+
+
+@pytest.mark.parametrize("reach", [5, 31, 33, 250, 299, 1499])
+@pytest.mark.parametrize("width", [128, 300, 1000, 100_000])
+def test_a_tree_of_the_rule_has_nested_levels_and_most_of_its_price_on_the_first(reach: float, width: int) -> None:
+    shape = tree_for(reach, width=width)
+    levels = nested_edges(width + 1, 0, shape)
+    assert len(levels) == shape.depth(width + 1) <= 2
+    assert all(edges[0] == 0 and edges[-1] == width + 1 and (np.diff(edges) > 0).all() for edges in levels)
+    assert set(levels[0]) <= set(levels[-1])
+    assert level_parts(len(levels), shape.for_top)[0] > Fraction(4, 5)
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "0.03", "0.1"])
+def test_noise_in_empty_regions_does_not_become_records(epsilon: str) -> None:
+    """All records lie in the lowest tenth of a wide domain. A single false cell at its end would multiply variance."""
+    wide = column(100_000)
+    values = np.random.default_rng(1).gamma(3.0, 1_500.0, 10_000).clip(0, 10_000).astype(np.int64)
+    counts = counted(values, wide)
+    ratios = []
+    for seed in range(20):
+        source = SeededSource(seed)
+        budget = Budget(Fraction(epsilon))
+        marginals, _ = release_marginals({"x": counts}, 10_000, budget, Fraction(1), 0.0, source)
+        released = marginals["x"]
+        assert isinstance(released, OrderedMarginal)
+        ratios.append(np.var(released.values(10_000, Sampler(source))) / np.var(values))
+    # Cells of a tenth of the domain, which is all that the smallest budget allows, hide the shape inside them.
+    assert np.median(ratios) < 3
+    assert max(ratios) < 12
