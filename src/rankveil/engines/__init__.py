@@ -1,5 +1,7 @@
-"""Where rows come from and go to: files, data frames, Arrow tables. Never decides what is private."""
+"""Where rows come from and go to, and what reads them: files, frames, engines. Never decides what is private."""
 
+from rankveil.engines.engine import Engine, RowProgress, silent
+from rankveil.engines.local import LocalEngine
 from rankveil.engines.source import Table, open_table
 
-__all__ = ["Table", "open_table"]
+__all__ = ["Engine", "LocalEngine", "RowProgress", "Table", "open_table", "silent"]

@@ -24,6 +24,7 @@ from rankveil.flow.declare.dataset import CodeBatch, Dataset
 from rankveil.flow.declare.domain import MISSING, Codes, Grid
 
 _MOST_CELLS = 1 << 20
+CellCounts = dict[str, NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -115,20 +116,22 @@ def _each_once(ascending: NDArray[np.int64]) -> NDArray[np.int64]:
     return distinct
 
 
-def count_columns(
-    dataset: Dataset, columns: Sequence[Column], *, only_checked: Sequence[str] = ()
-) -> tuple[dict[str, Counts], int]:
-    """One pass over the rows: counts of every column, and the number of rows.
+@dataclass(frozen=True)
+class _Counting:
+    """The fold that counts."""
 
-    `only_checked`: columns that are read and checked against the plan, but not counted yet.
-    """
-    grids = {column.name: CountGrid(column) for column in columns}
+    grids: dict[str, CountGrid]
+    only_checked: tuple[str, ...]
 
-    def zero() -> dict[str, NDArray[np.int64]]:
-        return {name: np.zeros(grid.cell_count, np.int64) for name, grid in grids.items()}
+    @property
+    def columns(self) -> Sequence[str]:
+        return [*self.grids, *self.only_checked]
 
-    def step(state: dict[str, NDArray[np.int64]], batch: CodeBatch) -> dict[str, NDArray[np.int64]]:
-        for name, grid in grids.items():
+    def zero(self) -> CellCounts:
+        return {name: np.zeros(grid.cell_count, np.int64) for name, grid in self.grids.items()}
+
+    def step(self, state: CellCounts, batch: CodeBatch) -> CellCounts:
+        for name, grid in self.grids.items():
             cells = grid.cells(batch[name])
             cells = cells[cells >= 0]  # values that do not fit the plan: the pass refuses the table at its end
             if len(state[name]) <= len(cells):
@@ -137,10 +140,17 @@ def count_columns(
                 np.add.at(state[name], cells, 1)
         return state
 
-    def merge(
-        first: dict[str, NDArray[np.int64]], second: dict[str, NDArray[np.int64]]
-    ) -> dict[str, NDArray[np.int64]]:
+    def merge(self, first: CellCounts, second: CellCounts) -> CellCounts:
         return {name: first[name] + second[name] for name in first}
 
-    state, rows = dataset.fold([*grids, *only_checked], zero, step, merge)
+
+def count_columns(
+    dataset: Dataset, columns: Sequence[Column], *, only_checked: Sequence[str] = ()
+) -> tuple[dict[str, Counts], int]:
+    """One pass over the rows: counts of every column, and the number of rows.
+
+    `only_checked`: columns that are read and checked against the plan, but not counted yet.
+    """
+    grids = {column.name: CountGrid(column) for column in columns}
+    state, rows = dataset.fold(_Counting(grids, tuple(only_checked)))
     return {name: Counts(grids[name], counts) for name, counts in state.items()}, rows

@@ -9,6 +9,7 @@ Arithmetic   int64; the state does not grow with the number of rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -22,26 +23,39 @@ Pair = tuple[str, str]
 PairCounts = dict[Pair, NDArray[np.int64]]
 
 
-def count_pairs(dataset: Dataset, marginals: Mapping[str, Marginal]) -> PairCounts:
-    """Exact two-way tables over base cells, for every pair of the columns."""
-    names = list(marginals)
-    sizes = {name: marginals[name].cell_count for name in names}
-    pairs = list(combinations(names, 2))
+@dataclass(frozen=True)
+class _PairCounting:
+    """The fold that counts all pairs."""
 
-    def zero() -> PairCounts:
-        return {(a, b): np.zeros(sizes[a] * sizes[b], np.int64) for a, b in pairs}
+    marginals: Mapping[str, Marginal]
 
-    def step(state: PairCounts, batch: CodeBatch) -> PairCounts:
-        cells = {name: marginals[name].cell_of(batch[name]) for name in names}
-        for a, b in pairs:
+    @property
+    def columns(self) -> list[str]:
+        return list(self.marginals)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        return {name: marginal.cell_count for name, marginal in self.marginals.items()}
+
+    def zero(self) -> PairCounts:
+        sizes = self._sizes
+        return {(a, b): np.zeros(sizes[a] * sizes[b], np.int64) for a, b in combinations(self.columns, 2)}
+
+    def step(self, state: PairCounts, batch: CodeBatch) -> PairCounts:
+        cells = {name: marginal.cell_of(batch[name]) for name, marginal in self.marginals.items()}
+        sizes = self._sizes
+        for a, b in state:
             state[a, b] += np.bincount(cells[a] * sizes[b] + cells[b], minlength=sizes[a] * sizes[b])
         return state
 
-    def merge(first: PairCounts, second: PairCounts) -> PairCounts:
-        return {pair: first[pair] + second[pair] for pair in pairs}
+    def merge(self, first: PairCounts, second: PairCounts) -> PairCounts:
+        return {pair: first[pair] + second[pair] for pair in first}
 
-    flat, _ = dataset.fold(names, zero, step, merge)
-    return {(a, b): flat[a, b].reshape(sizes[a], sizes[b]) for a, b in pairs}
+
+def count_pairs(dataset: Dataset, marginals: Mapping[str, Marginal]) -> PairCounts:
+    """Exact two-way tables over base cells, for every pair of the columns."""
+    flat, _ = dataset.fold(_PairCounting(marginals))
+    return {(a, b): table.reshape(marginals[a].cell_count, marginals[b].cell_count) for (a, b), table in flat.items()}
 
 
 def grouped(table: NDArray[np.int64], rows: Groups, columns: Groups) -> NDArray[np.int64]:
