@@ -7,11 +7,13 @@ Arithmetic   float64 on a grid of 2**-53; normal draws by the Box-Muller transfo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.noise.source import RandomSource
-from rankveil.noise.uniform import permutation, uniform_floats
+from rankveil.noise.uniform import draw_words, permutation, uniform_floats
 
 
 class Sampler:
@@ -33,3 +35,14 @@ class Sampler:
 
     def permutation(self, count: int) -> NDArray[np.int64]:
         return permutation(self._source, count)
+
+    def words(self, count: int, word_bytes: int) -> NDArray[Any]:
+        """Uniform unsigned integers of 1, 2, 4 or 8 bytes: the cheapest draws there are."""
+        return draw_words(self._source, count, word_bytes)
+
+    def shuffle(self, count: int) -> NDArray[np.int64]:
+        """A random order of up to 2**32 things, by 32-bit keys: equal keys, one pair in 2**32, keep their order."""
+        drawn = draw_words(self._source, count, 4).astype(np.uint64) << np.uint64(32)
+        drawn |= np.arange(count, dtype=np.uint64)
+        drawn.sort()  # of whole words, which is several times as fast as finding the order of keys
+        return (drawn & np.uint64(0xFFFFFFFF)).astype(np.int64)

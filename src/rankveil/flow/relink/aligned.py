@@ -84,7 +84,7 @@ def rows_through_channel(given: MarginalsForRows, budget: Budget, source: Random
         given.rows,
         (*given.notes, note),
         row_aligned=True,
-        batches=_drawn(given.dataset.records(), given.marginals, linkage, source),
+        stream=_drawn(given.dataset.records(), given.marginals, linkage, source),
         linkage="channel",
         remarks=lower_bounds(budget.epsilon, len(given.marginals)),
     )

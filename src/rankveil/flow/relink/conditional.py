@@ -20,7 +20,8 @@ from rankveil.flow.declare.domain import Codes
 from rankveil.flow.declare.schema import Schema
 from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal
-from rankveil.flow.relink.model import column_values, matches_any, rake, sampled_along_tree, table_cells
+from rankveil.flow.relink.draw import ColumnLaw, matches_any
+from rankveil.flow.relink.model import rake, sampled_along_tree, table_cells
 from rankveil.flow.relink.tables import NoisyTable
 from rankveil.noise import Sampler
 
@@ -55,7 +56,9 @@ class ConditionalModel:
         codes = dict(public)
         for place, (name, marginal) in enumerate(self.marginals.items()):
             if name not in public:
-                codes[name] = column_values(marginal, cells[chosen, place], latent[chosen, place], sampler)
+                law = ColumnLaw.of(marginal)
+                keys = law.keys(cells[chosen, place], latent[chosen, place])
+                codes[name] = law.handed_out(keys, float(sampler.uniform(1)[0]), sampler)
         return self._possible(codes, sampler)
 
     def _latent(self, candidates: dict[str, Codes], sampler: Sampler) -> Floats:
