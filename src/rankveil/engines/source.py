@@ -53,7 +53,7 @@ class Table:
                 yield from self._csv_batches(wanted)
         except (pa.ArrowException, OSError, UnicodeError) as error:
             # Arrow's own message may quote the line at fault, which is data.
-            raise unreadable(self.name, error) from None
+            raise _unreadable(self.name, error) from None
 
     def _csv_batches(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         dialect = self.dialect
@@ -135,12 +135,8 @@ class Table:
 def open_table(source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
     """Look at a path, a data frame or anything with the Arrow C stream, without reading its rows yet."""
     path = Path(source) if isinstance(source, str | Path) else None
-    if type(source).__module__.startswith("pyspark."):
-        from rankveil.engines.spark.table import frame_table
-
-        return frame_table(source)
     table = _open_memory(source) if path is None else _open_file(path, separator, encoding)
-    check_names(table)
+    _check_names(table)
     return table
 
 
@@ -155,7 +151,7 @@ def _open_file(path: Path, separator: str | None, encoding: str | None) -> Table
         if magic == b"PAR1":
             return Table(path.name, "parquet", papq.read_schema(path), path=path)
     except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise unreadable(path.name, error) from None
+        raise _unreadable(path.name, error) from None
     dialect = look_at(path, separator=separator, encoding=encoding)
     schema = pa.schema([(name, pa.string()) for name in dialect.names])
     return Table(path.name, "csv", schema, path=path, dialect=dialect)
@@ -178,7 +174,7 @@ def _open_memory(source: object) -> Table:
                 remedy="Give a path, a pandas or polars frame, or anything with the Arrow C stream.",
             )
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise unreadable("in memory", error) from None
+        raise _unreadable("in memory", error) from None
     return Table("in memory", kind, table.schema, _memory=table)
 
 
@@ -218,7 +214,7 @@ def _own_text(value: Any) -> Any:
     return repr(type(value))  # no kind of column takes it: it is refused, without showing it
 
 
-def check_names(table: Table) -> None:
+def _check_names(table: Table) -> None:
     names = table.schema.names
     if len(names) > MOST_COLUMNS:
         raise TableError(
@@ -239,7 +235,7 @@ def check_names(table: Table) -> None:
         )
 
 
-def unreadable(name: str, error: Exception) -> TableError:
+def _unreadable(name: str, error: Exception) -> TableError:
     text = str(error)
     if "straddl" in text or "block size" in text:
         reason = f"a line is longer than {_BLOCK >> 20} MiB"

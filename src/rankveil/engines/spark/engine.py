@@ -19,9 +19,7 @@ import pyarrow as pa
 
 from rankveil.engines.engine import RowProgress, silent
 from rankveil.engines.fold import Fold, State
-from rankveil.engines.source import Table
 from rankveil.engines.spark import session as sessions
-from rankveil.engines.spark.readers import readers_of
 from rankveil.engines.spark.table import FrameTable, open_for_spark
 from rankveil.engines.spark.tasks import (
     RESULT_TYPE,
@@ -34,6 +32,7 @@ from rankveil.engines.spark.tasks import (
     merge_results,
     result_of,
 )
+from rankveil.engines.table import Table
 from rankveil.errors import OutputError, RankveilError, TableError
 
 FAN_IN = 16  # states merged by one task
@@ -64,9 +63,9 @@ class SparkEngine:
                 states = frame.mapInArrow(FoldRows(pickled), RESULT_TYPE)
                 parts = most
             elif table.path is not None:
-                readers = readers_of(table)
-                parts = min(most, len(readers))
-                states = self._numbers(len(readers), parts).mapInArrow(FoldFiles(pickled, readers), RESULT_TYPE)
+                pieces = tuple(table.pieces())
+                parts = min(most, len(pieces))
+                states = self._numbers(len(pieces), parts).mapInArrow(FoldFiles(pickled, pieces), RESULT_TYPE)
             else:
                 raise TableError(
                     f"The table is in this process's memory ({table.format}), where no executor can read it.",

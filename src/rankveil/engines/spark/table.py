@@ -5,7 +5,9 @@ Guarantee    The code of a value depends on that value, on the plan and on the s
 Not covered  A data frame that gives other rows when it is computed again (a sample without a seed, `limit` without an
              order). Statistics are taken in several passes: write such a frame out first.
 
-A plain Parquet or CSV path is not read through Spark: see readers.py.
+Plain Parquet and CSV files do not go through Spark's readers: the executors read them as the local engine does, so that
+what a value means does not depend on the engine, and because handing rows from the JVM to Python costs more than reading
+them (docs/decisions/0009-spark.md).
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from rankveil.engines.source import Table, check_names, open_table
+from rankveil.engines.source import check_names, open_table
 from rankveil.engines.spark import session as sessions
 from rankveil.engines.spark.tasks import PackRows
+from rankveil.engines.table import Table
 from rankveil.errors import RankveilError, TableError
 
 _SALTS = (0x52414E4B, 0x5645494C)  # two hashes of 64 bits each

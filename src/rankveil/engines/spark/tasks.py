@@ -19,7 +19,7 @@ import pyarrow as pa
 from rankveil import errors
 from rankveil._version import __version__
 from rankveil.engines.fold import Fold
-from rankveil.engines.spark.readers import Reader
+from rankveil.engines.table import Piece
 
 # `part` says which partition a state comes from: it decides where states are merged, and no part may come twice.
 RESULT_TYPE = "part long, rows long, refusal boolean, content binary"
@@ -133,7 +133,7 @@ class FoldFiles:
     """Fold pieces of files that the executors read by themselves; the partition holds the pieces' numbers."""
 
     work: bytes
-    readers: tuple[Reader, ...]
+    pieces: tuple[Piece, ...]
     version: str = __version__
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -144,11 +144,22 @@ class FoldFiles:
         work: Fold[Any] = pickle.loads(self.work)
         state, rows = work.zero(), 0
         for number in _numbers(batches):
-            for batch in self.readers[number].batches(work.columns):
+            piece = self.pieces[number]
+            _visible(piece)
+            for batch in piece.batches(work.columns):
                 state = work.step(state, batch)
                 rows += batch.num_rows
         if rows:
             yield Result(_part(), rows, state).row()
+
+
+def _visible(piece: Piece) -> None:
+    if piece.part is not None and not piece.part.path.exists():
+        raise errors.TableError(
+            f"Table {piece.table.name}: an executor cannot see {piece.part.path.name}.",
+            remedy="Put the table where the driver and all executors find it under the same path, or let Spark read it:"
+            " register it in the catalogue, or give its URL.",
+        )
 
 
 @dataclass(frozen=True)
