@@ -52,6 +52,7 @@ class Method:
     uses_budget: bool = True  # ε matters
     uses_delta: bool = False  # a δ is allowed
     finds_bounds: bool = False  # bounds = "private" is understood
+    folds_only: bool = False  # reads counts of the table and never a record by itself, so that any engine will do
     columns_in_table: tuple[str, str, str] = ("", "", "")  # microaggregate, protect, relink in words
 
 
@@ -117,6 +118,7 @@ METHODS: dict[str, Method] = {
             needs_clusters=False,
             uses_delta=True,
             finds_bounds=True,
+            folds_only=True,
             columns_in_table=(
                 "per column: count tree, histogram or mean",
                 "discrete Laplace, or discrete Gaussian with δ",

@@ -14,13 +14,15 @@ from typing import Any
 from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
-from rankveil.engines import Table, open_table
-from rankveil.errors import GuaranteeError, PlanError, RankveilError
+from rankveil.engines import Engine, LocalEngine, Table, open_table
+from rankveil.engines.spark import FrameTable, SparkEngine, is_spark_frame
+from rankveil.errors import GuaranteeError, OutputError, PlanError, RankveilError
 from rankveil.flow.budget import Budget
 from rankveil.flow.declare import Plan, Schema, declare
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.relink import Rows
-from rankveil.flow.write import OutputFolder, Written, as_arrow
+from rankveil.flow.write import FileFormat, OutputFolder, Written, as_arrow
+from rankveil.flow.write.spread import BatchMaker, write_spread
 from rankveil.ledger import Ledger, Reservation, default_ledger_path, fingerprint
 from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
@@ -40,7 +42,8 @@ def _silent(stage: str) -> None:
 class Release:
     """A protected table and its certificate.
 
-    `table` is of the kind that went in (Arrow for a file), or None if the release was written to `folder`.
+    `table` is of the kind that went in (Arrow for a file), or None if the release was written to `folder`. A data frame
+    of Spark is made when it is asked for its rows, and gives the same ones each time.
     """
 
     table: Any
@@ -56,6 +59,7 @@ def release(
     accept_no_guarantee: bool = False,
     overwrite: bool = False,
     escape_formulas: bool = False,
+    engine: Engine | None = None,
     source: RandomSource | None = None,
     ledger: str | Path | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -63,7 +67,7 @@ def release(
 ) -> Release:
     """Publish a protected version of `table` as `plan` describes.
 
-    `table` is a path to a CSV or Parquet file, a pandas or polars frame, or anything with the Arrow C stream.
+    `table` is a path to a CSV or Parquet file, a pandas, polars or Spark frame, or anything with the Arrow C stream.
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`. `escape_formulas` puts an apostrophe before labels and names of
     a CSV release that a spreadsheet would run as formulas. The release is entered in the ledger (by default the user's
@@ -73,8 +77,10 @@ def release(
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     method = check_consent(plan, accept_no_guarantee=accept_no_guarantee)
     source = SystemSource() if source is None else source
-    opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
+    engine = _engine_for(table) if engine is None else engine
+    opened = _opened(table, plan, engine)
     schema = declare(plan, opened)
+    _check_engine(engine, method, schema, out)
     escape_formulas = escape_formulas and out is not None and _file_format(opened) == "csv"
     folder = (
         None
@@ -82,7 +88,7 @@ def release(
         else OutputFolder(out, _file_format(opened), overwrite=overwrite, escape_formulas=escape_formulas)
     )
 
-    dataset = Dataset(schema, opened)
+    dataset = Dataset(schema, opened, engine)
     budget = Budget(
         Fraction(plan.release.epsilon), None if plan.release.delta is None else Fraction(plan.release.delta)
     )
@@ -105,6 +111,9 @@ def release(
 
     if folder is None:
         with _what_it_cost(book):
+            if isinstance(engine, SparkEngine) and isinstance(opened, FrameTable):
+                maker = BatchMaker.of(rows)
+                return Release(engine.frame(maker, rows.pieces, maker.schema), certify(None))
             result = as_arrow(rows)
         return Release(opened.rebuild(result), certify(None))
     progress("writing")
@@ -115,10 +124,52 @@ def release(
         return made[0].to_json()
 
     with _what_it_cost(book):
-        written = folder.publish(rows, opened.dialect.separator if opened.dialect else ",", certified)
+        separator = opened.dialect.separator if opened.dialect else plan.table.separator or ","
+        if isinstance(engine, SparkEngine):
+            form, workers = FileFormat(_file_format(opened), separator, escape_formulas), engine.slots
+            written = folder.publish_parts(
+                lambda target: write_spread(rows, target, form, engine.map, workers), certified
+            )
+        else:
+            written = folder.publish(rows, separator, certified)
     if book is not None:
         book.published(written.sha256)
     return Release(None, made[0], folder.path)
+
+
+def _engine_for(table: object) -> Engine:
+    return SparkEngine(table.sparkSession) if is_spark_frame(table) else LocalEngine()  # type: ignore[attr-defined]
+
+
+def _opened(table: object, plan: Plan, engine: Engine) -> Table:
+    opener = engine.open if isinstance(engine, SparkEngine) else open_table
+    return opener(table, separator=plan.table.separator, encoding=plan.table.encoding)
+
+
+def _check_engine(engine: Engine, method: Method, schema: Schema, out: str | Path | None) -> None:
+    """Refuse what a cluster cannot do, before anything is read.
+
+    PRIVACY: noise is drawn by the driver alone. A worker that is lost is asked again, and a record whose noise was drawn
+    twice would pay twice.
+    """
+    if engine.name != "spark":
+        return
+    if out is not None and "://" in str(out):
+        raise OutputError(
+            f"A release cannot be written to {out}: it has to appear whole or not at all, which needs a file system.",
+            remedy="Give a folder that the driver and all executors share under the same path, and copy it from there.",
+        )
+    needs = None
+    if not method.folds_only:
+        needs = f"The method {method.name}"
+    elif any(not column.protected for column in schema.columns):
+        needs = "A plan with public columns"
+    if needs is not None:
+        raise PlanError(
+            f"{needs} needs every record by itself: its noise is drawn record by record, and on the driver alone.",
+            remedy="Use the local engine, which streams files of any size, or the method synthetic without public"
+            " columns, which needs counts only.",
+        )
 
 
 @contextmanager

@@ -5,7 +5,8 @@ Guarantee    Without the ledger's key an identity tells nothing about the table,
 Argument     HMAC-SHA256 of the table's digest, or of the name of its population, under a random key of 256 bits that
              is kept in a file of its own, readable by its owner only.
 Not covered  A table with one changed record has another digest and so an identity of its own. Where several extracts
-             hold the same people, the plan names their `population`, and they share one budget.
+             hold the same people, the plan names their `population`, and they share one budget. So it is with a table
+             that is once given as a file and once as a data frame: their digests differ.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rankveil.engines import Table
+from rankveil.engines.spark import FrameTable
 from rankveil.errors import TableError
 
 
@@ -42,6 +44,8 @@ def population_identity(population: str, key: bytes) -> str:
 
 
 def _digest(table: Table) -> bytes:
+    if isinstance(table, FrameTable):
+        return table.digest()  # rows that Spark computes: the same whatever their partitions and their order
     digest = hashlib.sha256()
     if table.path is not None:
         try:

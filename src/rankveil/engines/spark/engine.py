@@ -50,6 +50,11 @@ class SparkEngine:
     fan_in: int = FAN_IN
     name: str = "spark"
 
+    @property
+    def slots(self) -> int:
+        """How many tasks can run at once."""
+        return sessions.parallelism(self.spark)
+
     def open(self, source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
         """A data frame, the name of a catalogue table, a path or a URL, without reading its rows."""
         return open_for_spark(self.spark, source, separator=separator, encoding=encoding)
@@ -57,7 +62,7 @@ class SparkEngine:
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State:
         pickled = pickle.dumps(work)
         with sessions.spark_errors(f"Table {table.name} cannot be read", _table_error):
-            most = _TASKS_PER_SLOT * sessions.parallelism(self.spark)
+            most = _TASKS_PER_SLOT * self.slots
             if isinstance(table, FrameTable):
                 frame = table.select(work.columns).coalesce(most)
                 states = frame.mapInArrow(FoldRows(pickled), RESULT_TYPE)
