@@ -149,8 +149,8 @@ def _opened(table: object, plan: Plan, engine: Engine) -> Table:
 def _check_engine(engine: Engine, method: Method, schema: Schema, out: str | Path | None) -> None:
     """Refuse what a cluster cannot do, before anything is read.
 
-    PRIVACY: noise is drawn by the driver alone. A worker that is lost is asked again, and a record whose noise was drawn
-    twice would pay twice.
+    PRIVACY: noise is drawn by the driver alone. A worker that is lost is asked again, and a record whose noise was
+    drawn twice would pay twice.
     """
     if engine.name != "spark":
         return

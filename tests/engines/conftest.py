@@ -65,7 +65,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("cluster")
     (folder / "spark-defaults.conf").write_text(
         "spark.executor.memory 512m\nspark.driver.memory 512m\nspark.driver.host 127.0.0.1\n"
-        "spark.executor.heartbeatInterval 2s\nspark.network.timeout 30s\n"
     )
     environment = {
         **os.environ,

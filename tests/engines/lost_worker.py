@@ -68,7 +68,7 @@ class MortalMake:
 
 
 def kill_when_marked(marker: Path, *, worker: bool) -> threading.Thread:
-    """SIGKILL for the executor of whoever has left the marker, or for the Spark worker that has started the executor."""
+    """SIGKILL for the executor of whoever has left the marker, or for it and the Spark worker that has started it."""
 
     def watch() -> None:
         while not marker.exists() or not marker.read_text():

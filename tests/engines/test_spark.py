@@ -123,7 +123,10 @@ def test_every_type_that_spark_reads_gives_the_codes_of_the_local_engine(spark: 
         "date": (pa.array([m and m.date() for m in moments], pa.date32()), DAYS),
         "labels": (pa.array(["a", " b", None, "a"]).dictionary_encode(), category(["a", "b"], more="null = true")),
         "large": (pa.array(["a", "b", None, "a"], pa.large_string()), category(["a", "b"], more="null = true")),
-        "number text": (pa.array(["1", "2.5", None, "3"]), 'kind = "number"\nlower = 0\nupper = 5\nstep = 0.5\nnull = true'),
+        "number text": (
+            pa.array(["1", "2.5", None, "3"]),
+            'kind = "number"\nlower = 0\nupper = 5\nstep = 0.5\nnull = true',
+        ),
         "truth": (pa.array([True, None, False, True]), 'kind = "boolean"\nnull = true'),
     }
     plan = Plan.parse(plan_text({name: entry for name, (_, entry) in arrays.items()}, method="synthetic"))
@@ -257,7 +260,9 @@ def test_public_columns_are_refused_on_spark(spark: Any) -> None:
         )
 
 
-def test_a_url_is_refused_as_output_because_nothing_can_appear_there_whole(spark: Any, plan: Plan, parquet: Path) -> None:
+def test_a_url_is_refused_as_output_because_nothing_can_appear_there_whole(
+    spark: Any, plan: Plan, parquet: Path
+) -> None:
     with pytest.raises(OutputError, match="whole or not at all"):
         rv.release(spark.read.parquet(str(parquet)), plan, out="s3://bucket/out")
 

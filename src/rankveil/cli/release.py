@@ -63,8 +63,8 @@ def command(
 ) -> None:
     """Publish a protected copy of TABLE as the plan describes.
 
-    Writes the release, in the format of TABLE, and certificate.json to --out; the Spark engine writes it in parts. The plan's ε is entered in the ledger
-    first and is not given back if the run fails.
+    Writes the release, in the format of TABLE, and certificate.json to --out; Spark writes a release in parts. The
+    plan's ε is entered in the ledger first and is not given back if the run fails.
 
     \b
       rankveil release patients.csv --plan plan.toml --dry-run

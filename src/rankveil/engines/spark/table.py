@@ -5,9 +5,9 @@ Guarantee    The code of a value depends on that value, on the plan and on the s
 Not covered  A data frame that gives other rows when it is computed again (a sample without a seed, `limit` without an
              order). Statistics are taken in several passes: write such a frame out first.
 
-Plain Parquet and CSV files do not go through Spark's readers: the executors read them as the local engine does, so that
-what a value means does not depend on the engine, and because handing rows from the JVM to Python costs more than reading
-them (docs/decisions/0009-spark.md).
+Plain Parquet and CSV files do not go through Spark's readers: the executors read them as the local engine does. So what
+a value means does not depend on the engine, and handing rows from the JVM to Python would cost more than reading them
+(docs/decisions/0009-spark.md).
 """
 
 from __future__ import annotations

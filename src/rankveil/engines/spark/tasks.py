@@ -42,7 +42,7 @@ def packed(content: Any) -> bytes:
     """Pickled and compressed: most cells of a count are empty, and eight million bytes of them become a few."""
     raw = pickle.dumps(content, protocol=5)
     buffer: pa.Buffer = pa.compress(raw, codec="zstd")
-    return len(raw).to_bytes(8, "little") + buffer.to_pybytes()
+    return b"".join([len(raw).to_bytes(8, "little"), buffer.to_pybytes()])
 
 
 def unpacked(content: bytes) -> Any:
@@ -76,7 +76,7 @@ def _row(part: int, rows: int, refusal: bool, content: bytes) -> pa.RecordBatch:
 
 def _refusal(content: bytes) -> errors.RankveilError:
     name, problem, remedy, cost = unpacked(bytes(content))
-    error = errors.RankveilError.__new__(getattr(errors, name))
+    error: errors.RankveilError = errors.RankveilError.__new__(getattr(errors, name))
     errors.RankveilError.__init__(error, problem, remedy=remedy, cost=cost)
     return error
 
