@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rankveil import certificate as certificates
 from rankveil._version import __version__
@@ -247,7 +247,7 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
     return method
 
 
-def _file_format(table: Table) -> str:
+def _file_format(table: Table) -> Literal["csv", "parquet"]:
     return "csv" if table.format == "csv" else "parquet"
 
 
@@ -259,7 +259,7 @@ def _certificate(
     source: RandomSource,
     now: datetime,
     written: Written | None,
-    file_format: str,
+    file_format: Literal["csv", "parquet"],
     entry: Reservation | None,
 ) -> Certificate:
     public = any(not column.protected for column in schema.columns)
@@ -289,12 +289,5 @@ def _certificate(
         columns=tuple(certificates.describe(column) for column in rows.schema.columns),
         ledger=None if entry is None else certificates.LedgerNote(entry=entry.number, seal=entry.seal),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
-        release=None
-        if written is None
-        else certificates.ReleaseNote(
-            file=written.name,
-            format=file_format,
-            sha256=written.sha256,
-            bytes=written.size,
-        ),
+        release=None if written is None else certificates.ReleaseNote.of(written, file_format),
     )

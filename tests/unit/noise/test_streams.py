@@ -37,4 +37,6 @@ def test_a_shuffle_is_an_order_of_everything_and_all_orders_occur() -> None:
     sampler = Sampler(KeyedSource(bytes(32)))
     seen = {tuple(sampler.shuffle(4).tolist()) for _ in range(500)}
     assert len(seen) == 24
-    assert np.array_equal(np.sort(sampler.shuffle(10_000)), np.arange(10_000))
+    assert np.array_equal(np.sort(sampler.shuffle(1 << 17)), np.arange(1 << 17))
+    with pytest.raises(ValueError, match="at most"):
+        sampler.shuffle((1 << 17) + 1)

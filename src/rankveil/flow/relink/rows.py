@@ -81,7 +81,7 @@ class Rows:
 
 
 def own_row(perturbed: PerturbedRecords) -> Rows:
-    return Rows.whole(perturbed.schema, perturbed.row_count, perturbed.codes, perturbed.notes, row_aligned=True)
+    return Rows(perturbed.schema, perturbed.row_count, perturbed.notes, row_aligned=True, stream=perturbed.stream)
 
 
 def own_cluster(noisy: NoisyCentroids) -> Rows:

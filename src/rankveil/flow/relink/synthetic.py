@@ -149,9 +149,8 @@ def fresh_rows(given: ReleasedMarginals, budget: Budget, source: RandomSource) -
     sampler = Sampler(source)
     if len(schema.protected) < len(schema.columns):
         model = ConditionalModel(
-            schema,
+            given.dataset,
             given.marginals,
-            given.dataset.records().public_codes,
             denoised(linked.tables, given.marginals, given.rows),
             linked.correlations,
             given.rows,

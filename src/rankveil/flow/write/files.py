@@ -105,7 +105,7 @@ def _write_parquet(
     few = decoder.of_few_codes
     writer = papq.ParquetWriter(
         pa.PythonFile(sink, mode="w"),
-        first.schema.with_metadata({"ARROW:schema": shown}),
+        first.schema,
         store_schema=False,
         # Columns of few values are stored as places in a list of them, which leaves nothing to compress.
         use_dictionary=few or False,
@@ -113,6 +113,7 @@ def _write_parquet(
         write_batch_size=_WRITTEN_AT_ONCE,
     )
     with writer:
+        writer.add_key_value_metadata({"ARROW:schema": shown.decode()})
         for batch in chain([first], batches):
             writer.write_batch(batch if batch.schema.equals(first.schema) else batch.cast(first.schema))
             progress(batch.num_rows)

@@ -11,7 +11,7 @@ import pytest
 from rankveil.errors import PlanError
 from rankveil.flow.declare.domain import MISSING, Codes
 from rankveil.flow.protect.marginals.shape import NominalMarginal, OrderedMarginal
-from rankveil.flow.protect.marginals.strips import counts_of
+from rankveil.flow.protect.marginals.strips import Strips, counts_of
 from rankveil.flow.protect.marginals.tree import Segments
 from rankveil.flow.relink import rows
 from rankveil.flow.relink.draw import RowMaker
@@ -151,3 +151,17 @@ def test_a_sloping_stretch_keeps_its_slope() -> None:
     assert len(middle) == pytest.approx(20_000, abs=2)
     expected = steep.quantile(1.0 + (np.arange(20_000) + 0.5) / 10_000)
     assert np.abs(np.sort(middle)[:20_000] - expected[: len(middle)]).max() <= 8
+
+
+@pytest.mark.parametrize("word", [b"\x00", b"\xff"])
+@pytest.mark.parametrize("width", [2, 3, 1000, (1 << 12) + 1, (1 << 40) - 1])
+@pytest.mark.parametrize("count", [1, 3, 1000, PIECE_ROWS])
+def test_no_draw_leaves_its_strip(word: bytes, width: int, count: int) -> None:
+    class Stuck(SeededSource):
+        def random_bytes(self, count: int) -> bytes:
+            return word * count
+
+    strips = Strips.of(np.array([0, width]), np.array([width, 1]), np.array([1.0, 1e-12]))
+    codes = strips.values(count, 0.0, Sampler(Stuck(1)))
+    assert codes[:-1].min(initial=0) >= 0
+    assert codes[:-1].max(initial=0) < width

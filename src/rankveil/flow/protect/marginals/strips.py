@@ -38,13 +38,13 @@ class Strips:
         if widest == 1:
             return codes
         word_bytes = 2 if widest <= _FINE else 4
-        inside = sampler.words(count, word_bytes).astype(np.float64)
-        inside += 0.5
-        inside *= 1.0 / (1 << 8 * word_bytes)
-        inside += np.arange(count)
+        inside = sampler.words(count, word_bytes) * 0.5 ** (8 * word_bytes)
+        inside += np.arange(count) + 0.5 ** (8 * word_bytes + 1)
         inside -= np.repeat(np.cumsum(counts) - counts, counts)
         inside *= np.repeat(self.width / np.maximum(counts, 1), counts)
-        codes += np.minimum(inside.astype(np.int64), np.repeat(self.width - 1, counts))
+        # Below the width, rounding included: the last place inside is at least 2**-33 of 2**17 values from the end,
+        # and the roundings of float64 are together below 2**-51.
+        codes += inside.astype(np.int64)
         return codes
 
 
