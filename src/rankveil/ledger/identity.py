@@ -5,7 +5,8 @@ Guarantee    Without the ledger's key an identity tells nothing about the table,
 Argument     HMAC-SHA256 of the table's digest, or of the name of its population, under a random key of 256 bits that
              is kept in a file of its own, readable by its owner only.
 Not covered  A table with one changed record has another digest and so an identity of its own. Where several extracts
-             hold the same people, the plan names their `population`, and they share one budget.
+             hold the same people, the plan names their `population`, and they share one budget. So has a table that
+             is written anew: in another format, or cut into other parts. Names and order of parts do not matter.
 """
 
 from __future__ import annotations
@@ -42,17 +43,10 @@ def population_identity(population: str, key: bytes) -> str:
 
 
 def _digest(table: Table) -> bytes:
+    if table.parts:
+        digests = sorted(_file_digest(part.path) for part in table.parts)
+        return digests[0] if len(digests) == 1 else hashlib.sha256(b"parts\0" + b"".join(digests)).digest()
     digest = hashlib.sha256()
-    if table.path is not None:
-        try:
-            with table.path.open("rb") as file:
-                while chunk := file.read(1 << 20):
-                    digest.update(chunk)
-        except OSError as error:
-            raise TableError(
-                f"Table {table.name} cannot be read: {error.strerror}.", remedy="Check the file."
-            ) from None
-        return digest.digest()
     # In memory: names, types and values, independent of how the rows are cut into batches.
     digest.update(table.schema.remove_metadata().to_string().encode())
     for name in table.schema.names:
@@ -68,3 +62,11 @@ def _digest(table: Table) -> bytes:
             writer.write_batch(pa.record_batch([flat], names=["x"]))
         digest.update(sink.getvalue())
     return digest.digest()
+
+
+def _file_digest(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError as error:
+        raise TableError(f"Table {path.name} cannot be read: {error.strerror}.", remedy="Check the file.") from None
