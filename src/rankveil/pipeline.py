@@ -96,7 +96,7 @@ def release(
     grouped = method.microaggregate(dataset, plan.release.k or 1)
     method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
-    book = _Book.entered(ledger, plan, method, opened, clock) if source.releasable else None
+    book = _Book.entered(ledger, plan, method, opened, engine, clock) if source.releasable else None
     with _what_it_cost(book):
         progress("drawing noise")
         protected = method.protect(grouped, budget, source)
@@ -194,11 +194,18 @@ class _Book:
 
     @classmethod
     def entered(
-        cls, path: str | Path | None, plan: Plan, method: Method, table: Table, clock: Callable[[], datetime]
+        cls,
+        path: str | Path | None,
+        plan: Plan,
+        method: Method,
+        table: Table,
+        engine: Engine,
+        clock: Callable[[], datetime],
     ) -> _Book:
         where = default_ledger_path() if path is None else Path(path)
         with Ledger(where, clock=clock) as ledger:
-            identity = fingerprint(table, plan.release.population, ledger.key)
+            run = engine.map if isinstance(engine, SparkEngine) else map
+            identity = fingerprint(table, plan.release.population, ledger.key, run)
             epsilon = Fraction(plan.release.epsilon) if method.differentially_private else None
             reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), method.name)
         return cls(where, identity, reservation, clock)

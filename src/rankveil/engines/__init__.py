@@ -2,6 +2,7 @@
 
 from rankveil.engines.engine import Engine, RowProgress, silent
 from rankveil.engines.local import LocalEngine
-from rankveil.engines.source import Table, open_table
+from rankveil.engines.source import open_table
+from rankveil.engines.table import Piece, Table
 
-__all__ = ["Engine", "LocalEngine", "RowProgress", "Table", "open_table", "silent"]
+__all__ = ["Engine", "LocalEngine", "Piece", "RowProgress", "Table", "open_table", "silent"]

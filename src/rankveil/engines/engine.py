@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from rankveil.engines.fold import Fold, State
-from rankveil.engines.source import Table
+from rankveil.engines.table import Table
 
 RowProgress = Callable[[int], None]
 """Is told the number of rows that were just done, in any order, from one thread at a time."""

@@ -92,7 +92,7 @@ class SparkEngine:
 
     def map(self, task: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[Made]:
         """What `task` makes of each item, in their order. The task may run more than once for an item."""
-        with sessions.spark_errors("The rows could not be written", _output_error):
+        with sessions.spark_errors("Work on the executors could not be finished", _output_error):
             rows = self._numbers(len(items), len(items)).mapInArrow(
                 RunItems(pickle.dumps(task), pickle.dumps(list(items))), RESULT_TYPE
             )

@@ -130,21 +130,25 @@ class Grid:
         if self.whole:
             fraction = np.isfinite(values) & (values != np.floor(values))
             unreadable += _count(fraction if missing is None else fraction & ~missing)
-        if lowest < lower or values.max(initial=-np.inf) > top:
+        highest = values.max(initial=-np.inf)
+        if lowest < lower or highest > top:
             # A value is outside if it is by more than rounding to the grid would forgive.
             slack = 0.0 if self.whole else float(self.step) / 2
             beyond = (values < lower - slack) | (values > top + max(slack, float(self.beyond)))
             outside = _count(beyond if missing is None else beyond & ~missing)
-            values = np.clip(values, lower, top)
+            values, highest = np.clip(values, lower, top), top
         above = values - lower
         if self.whole:
             # PRIVACY: round as above. One value written as '1.0' turns a whole column into floats; if that
             # changed the rounding, one record would move the codes of others.
             codes = (np.floor(above).astype(np.int64) + int(self.step) // 2) // int(self.step)
+            np.minimum(codes, self.width, out=codes)
         else:
             above /= float(self.step)
             codes = np.rint(above, out=above).astype(np.int64)
-        return _marked(np.minimum(codes, self.width, out=codes), missing, outside, unreadable)
+            if (highest - lower) / float(self.step) > self.width:  # rounding keeps order: the others are not beyond
+                np.minimum(codes, self.width, out=codes)
+        return _marked(codes, missing, outside, unreadable)
 
     def decode(self, codes: Codes) -> pa.Array:
         """Codes back to values: integers stay integers, days become dates, labels labels."""
@@ -217,7 +221,7 @@ def _marked(codes: Codes, missing: Mask | None, outside: int, unreadable: int) -
     """Codes with MISSING where values are."""
     if missing is None:
         return Encoded(codes, outside, unreadable)
-    codes[missing] = MISSING
+    np.copyto(codes, MISSING, where=missing)
     return Encoded(codes, outside, unreadable, without_code=_count(missing))
 
 

@@ -97,7 +97,9 @@ def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], decimal_mark: st
 def _read(array: pa.Array, unreadable: int) -> Read:
     if array.null_count == 0:
         return Read(array.to_numpy(), unreadable=unreadable)
-    return Read(pc.fill_null(array, 0).to_numpy(), _mask(pc.is_null(array)), unreadable)
+    # The numbers without their validity: what stands in the place of a missing one is never looked at.
+    bare = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
+    return Read(bare.to_numpy(), array.is_null().to_numpy(zero_copy_only=False), unreadable)
 
 
 def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], decimal_mark: str) -> tuple[pa.Array, int]:

@@ -17,6 +17,7 @@ from rankveil.flow.protect.marginals.tree import Segments
 from rankveil.noise import Sampler
 
 _STEPS_OF_A_SLOPE = 16
+_FEW_EDGES = 32
 
 
 def quotas(weights: Floats, totals: NDArray[np.int64], sampler: Sampler) -> NDArray[np.int64]:
@@ -85,8 +86,21 @@ class OrderedMarginal:
         return codes
 
     def cell_of(self, codes: Codes) -> NDArray[np.int64]:
-        cells = np.searchsorted(self.edges, codes, side="right").astype(np.int64)
-        return np.where(codes == MISSING, self.cell_count - 1, cells) if self.null else cells
+        if len(self.edges) > _FEW_EDGES:
+            cells = np.searchsorted(self.edges, codes, side="right").astype(np.int64)
+        else:  # comparing with each is quicker than a search
+            short = codes.astype(np.int32) if self.size < 1 << 31 else codes
+            above = np.zeros(len(codes), np.uint8)
+            for edge in self.edges.astype(short.dtype):
+                above += short >= edge
+            cells = above.astype(np.int64)
+        if self.null:
+            cells[codes == MISSING] = self.cell_count - 1
+        return cells
+
+    @property
+    def code_count(self) -> int:
+        return self.size
 
     def group(self, most: int, least: float) -> Groups:
         """Base cells in fewer groups; missing stays by itself."""
@@ -162,6 +176,10 @@ class NominalMarginal:
     def cell_of(self, codes: Codes) -> NDArray[np.int64]:
         # MISSING is -1, which is the last entry.
         return self._cell[codes]
+
+    @property
+    def code_count(self) -> int:
+        return len(self._cell) - int(self.null)
 
     def group(self, most: int, least: float) -> Groups:
         if not self.null:
