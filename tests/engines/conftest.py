@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 IMPORT_PATH = os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
 
 
-def _needs_spark() -> None:
+def needs_spark() -> None:
     if importlib.util.find_spec("pyspark") is None:
         pytest.skip("PySpark is not installed (pip install 'rankveil[spark]')")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -32,7 +32,7 @@ def _needs_spark() -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One session for all tests of a process: Spark allows no second one."""
-    _needs_spark()
+    needs_spark()
     from rankveil.engines.spark import start_session
 
     os.environ["PYTHONPATH"] = IMPORT_PATH
@@ -58,7 +58,7 @@ class Cluster:
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Each worker has one core and 512 MB. All processes end with the tests, whatever happens in them."""
-    _needs_spark()
+    needs_spark()
     import pyspark
 
     home = Path(pyspark.__file__).parent

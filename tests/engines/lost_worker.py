@@ -84,7 +84,7 @@ def kill_when_marked(marker: Path, *, worker: bool) -> threading.Thread:
     return thread
 
 
-def counts_of(engine: Any, table: str, plan: str, wrap: Callable[[Any], Any] = lambda work: work) -> dict[str, Any]:
+def counts_of(engine: Any, table: Any, plan: str, wrap: Callable[[Any], Any] = lambda work: work) -> dict[str, Any]:
     from rankveil.flow.declare import Plan, declare
     from rankveil.flow.declare.dataset import Dataset
     from rankveil.flow.microaggregate.counts import count_columns

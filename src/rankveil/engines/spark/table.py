@@ -23,7 +23,7 @@ import pyarrow as pa
 from rankveil.engines.source import check_names, open_table
 from rankveil.engines.spark import session as sessions
 from rankveil.engines.spark.tasks import PackRows
-from rankveil.engines.table import Table
+from rankveil.engines.table import Piece, Table
 from rankveil.errors import RankveilError, TableError
 
 _SALTS = (0x52414E4B, 0x5645494C)  # two hashes of 64 bits each
@@ -52,6 +52,13 @@ class FrameTable(Table):
             for row in packed.toLocalIterator(prefetchPartitions=True):
                 yield from pa.ipc.open_stream(bytes(row.batch))
 
+    def pieces(self) -> list[Piece]:
+        """One, for engines that are not Spark: they get the rows through the driver."""
+        return [FramePiece(self, None)]
+
+    def expected_rows(self) -> int | None:
+        return None  # only a pass over the rows would tell
+
     def digest(self) -> bytes:
         """A fingerprint of the content: the number of rows and the sums of two hashes of each of them.
 
@@ -70,6 +77,14 @@ class FrameTable(Table):
         digest = hashlib.sha256(b"spark\0" + self.schema.remove_metadata().to_string().encode())
         digest.update("\0".join(str(value) for value in found).encode())
         return digest.digest()
+
+
+@dataclass(frozen=True)
+class FramePiece(Piece):
+    """All rows of a data frame."""
+
+    def batches(self, columns: Sequence[str], *, threads: bool = False) -> Iterator[pa.RecordBatch]:
+        return self.table.batches(columns)
 
 
 def open_for_spark(spark: Any, source: object, *, separator: str | None, encoding: str | None) -> Table:
