@@ -21,7 +21,7 @@ from rankveil.flow.declare.dataset import CodeBatch, Dataset
 from rankveil.flow.declare.domain import Codes
 from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal
-from rankveil.flow.relink.draw import ColumnLaw, matches_any
+from rankveil.flow.relink.draw import Law, law_of, matches_any
 from rankveil.flow.relink.model import rake, sampled_along_tree, table_cells
 from rankveil.flow.relink.tables import NoisyTable
 from rankveil.noise import Sampler
@@ -40,7 +40,7 @@ class ConditionalModel:
 
     def draw(self, sampler: Sampler) -> Iterator[dict[str, Codes]]:
         """All rows in their order, in blocks."""
-        laws = {name: ColumnLaw.of(self.marginals[name]) for name in self.marginals if name not in self.public}
+        laws = {name: law_of(self.marginals[name]) for name in self.marginals if name not in self.public}
         for public in in_blocks(read_again(self.dataset, self.public, self.rows), _BLOCK):
             yield self._block(public, laws, sampler)
 
@@ -48,7 +48,7 @@ class ConditionalModel:
     def public(self) -> list[str]:
         return [column.name for column in self.dataset.schema.columns if not column.protected]
 
-    def _block(self, public: CodeBatch, laws: Mapping[str, ColumnLaw], sampler: Sampler) -> CodeBatch:
+    def _block(self, public: CodeBatch, laws: Mapping[str, Law], sampler: Sampler) -> CodeBatch:
         count = len(next(iter(public.values())))
         candidates = {name: np.repeat(codes, _CANDIDATES) for name, codes in public.items()}
         latent = self._latent(candidates, sampler)

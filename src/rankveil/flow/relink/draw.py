@@ -1,8 +1,10 @@
 """Values for rows of cells: fresh rows in pieces. Post-processing: reads released numbers only.
 
 Every piece hands out whole numbers of rows of the model, and of values of each column, in proportion to their released
-weights; the pieces' roundings are shifted against each other so that the whole release does so too. Inside a piece,
-values are handed out in the order of the rows' cells, and inside a cell by the latent value.
+weights; the pieces' roundings are shifted against each other so that the whole release does so too. A piece's rows have
+nearly, but not exactly, as many cells of each kind as there are values for them. Numbers are therefore handed out by
+rank: in the order of the rows' cells, and inside a cell by the latent value. Labels have no order: every row gets a
+label of its own cell, save as few as possible that are moved to a cell which lacks rows.
 """
 
 from __future__ import annotations
@@ -37,15 +39,11 @@ Keys = NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
-class ColumnLaw:
-    """How a column's values are handed out to rows."""
+class ByRank:
+    """How the values of a numeric column are handed out to rows."""
 
     strips: Strips
     cell_count: int
-
-    @classmethod
-    def of(cls, marginal: Marginal) -> ColumnLaw:
-        return cls(marginal.strips(), marginal.cell_count)
 
     @property
     def _latent_bits(self) -> int:
@@ -76,11 +74,62 @@ class ColumnLaw:
 
 
 @dataclass(frozen=True)
+class ByCell:
+    """How labels are handed out to rows."""
+
+    strips: Strips
+    cell_of_strip: NDArray[np.int64]
+    cell_count: int
+
+    def keys(self, cells: NDArray[Any], latent: Floats) -> Keys:
+        return cells.astype(np.uint16)
+
+    def handed_out(self, keys: Keys, phase: float, sampler: Sampler) -> Codes:
+        """One label for each row of up to one piece."""
+        counts = counts_of(self.strips.reach, len(keys), phase)
+        wanted = np.zeros(self.cell_count, np.int64)
+        np.add.at(wanted, self.cell_of_strip, counts)
+        cells = self._moved(keys.astype(np.int64), wanted, sampler)
+        label = np.zeros(self.cell_count, np.int64)
+        label[self.cell_of_strip] = self.strips.low
+        codes: Codes = label.take(cells)
+        for cell in np.flatnonzero(np.bincount(self.cell_of_strip, minlength=self.cell_count) > 1):
+            here = self.cell_of_strip == cell
+            labels = np.repeat(self.strips.low[here], counts[here])
+            codes[cells == cell] = labels[sampler.shuffle(len(labels))]
+        return codes
+
+    def _moved(self, cells: NDArray[np.int64], wanted: NDArray[np.int64], sampler: Sampler) -> NDArray[np.int64]:
+        """Cells of which there are as many as wanted: rows too many go, evenly picked, where there are too few."""
+        spare = np.bincount(cells, minlength=self.cell_count) - wanted
+        lacking = np.repeat(np.arange(self.cell_count), np.maximum(-spare, 0))
+        picked = []
+        for cell in np.flatnonzero(spare > 0):
+            rows = np.flatnonzero(cells == cell)
+            every = len(rows) / spare[cell]
+            places = (np.arange(spare[cell]) + float(sampler.uniform(1)[0])) * every
+            picked.append(rows[places.astype(np.int64)])
+        if picked:
+            cells[np.concatenate(picked)] = lacking[sampler.shuffle(len(lacking))]
+        return cells
+
+
+Law = ByRank | ByCell
+
+
+def law_of(marginal: Marginal) -> Law:
+    strips = marginal.strips()
+    if marginal.ordered:
+        return ByRank(strips, marginal.cell_count)
+    return ByCell(strips, marginal.cell_of(strips.low), marginal.cell_count)
+
+
+@dataclass(frozen=True)
 class RowMaker:
     """The released model in the form in which pieces are made from it; can be sent to other machines."""
 
     names: tuple[str, ...]
-    laws: tuple[ColumnLaw, ...]
+    laws: tuple[Law, ...]
     keys: tuple[Keys, ...]  # one array per column, over the rows of the model
     reach: Floats  # cumulative weights of these rows, up to 1
     phases: Floats  # of the roundings: of rows, and of each column's values
@@ -90,7 +139,7 @@ class RowMaker:
     @classmethod
     def of(cls, model: RowModel, piece_count: int, impossible: Sequence[Combination], sampler: Sampler) -> RowMaker:
         order = sampler.permutation(len(model.weights))
-        laws = tuple(map(ColumnLaw.of, model.marginals.values()))
+        laws = tuple(map(law_of, model.marginals.values()))
         keys = tuple(law.keys(model.cells[order, place], model.latent[order, place]) for place, law in enumerate(laws))
         reach = np.cumsum(model.weights[order])
         phases = sampler.uniform(len(laws) + 1)

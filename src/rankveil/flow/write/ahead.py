@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
@@ -30,12 +30,12 @@ def silent(rows: int) -> None:
     """No progress wanted."""
 
 
-def made_ahead(rows: Rows, finish: Finish[Made], threads: int | None = None) -> Iterator[Made]:
+def made_ahead(rows: Rows, finish: Finish[Made], threads: int | None = None) -> Generator[Made, None, None]:
     """Every batch of rows, finished by `finish`, in order."""
     if rows.stream is None and len(rows.pieces) < 2:  # nothing to do side by side
         yield from map(finish, rows.batches)
         return
-    workers = 1 if rows.stream is not None else min(threads or _cores(), len(rows.pieces))
+    workers = 1 if rows.stream is not None else min(threads or cores(), len(rows.pieces))
     pool = ThreadPoolExecutor(workers, thread_name_prefix="rankveil-rows")
     try:
         waiting: deque[Future[Made | None]] = deque()
@@ -70,7 +70,7 @@ def _jobs(rows: Rows, finish: Finish[Made]) -> Iterator[Callable[[], Made | None
         yield following
 
 
-def _cores() -> int:
+def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

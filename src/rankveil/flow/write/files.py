@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -81,18 +82,19 @@ def write_rows(rows: Rows, path: Path, name: str, file_format: FileFormat, progr
         sink = _Fingerprinting(file)
         if file_format.name == "parquet":
             decoder = Decoder.of(rows.schema, shared_labels=True)
-            _write_parquet(made_ahead(rows, decoder), decoder, sink, progress)
+            with closing(made_ahead(rows, decoder)) as batches:
+                _write_parquet(batches, decoder, sink, progress)
         else:
             _write_csv(rows, sink, file_format, progress)
         return sink.written(name)
 
 
-def write_part(schema: Schema, codes: dict[str, Codes], path: Path, name: str) -> Written:
+def write_part(schema: Schema, batches: Iterable[dict[str, Codes]], path: Path, name: str) -> Written:
     """Some rows in one Parquet file of several; for engines that write a release side by side."""
     decoder = Decoder.of(schema, shared_labels=True)
     with path.open("wb") as file:
         sink = _Fingerprinting(file)
-        _write_parquet(iter([decoder(codes)]), decoder, sink, silent)
+        _write_parquet(map(decoder, batches), decoder, sink, silent)
         return sink.written(name)
 
 
@@ -134,9 +136,10 @@ def _write_csv(rows: Rows, sink: _Fingerprinting, file_format: FileFormat, progr
         pacsv.write_csv(_without_formulas(batch) if escape else batch, memory, options)
         return batch.num_rows, memory.getvalue()
 
-    for count, content in made_ahead(rows, text):
-        sink.write(content)
-        progress(count)
+    with closing(made_ahead(rows, text)) as texts:
+        for count, content in texts:
+            sink.write(content)
+            progress(count)
 
 
 def _plain_text(batch: pa.RecordBatch) -> pa.RecordBatch:

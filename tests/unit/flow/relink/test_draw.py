@@ -14,7 +14,7 @@ from rankveil.flow.protect.marginals.shape import NominalMarginal, OrderedMargin
 from rankveil.flow.protect.marginals.strips import Strips, counts_of
 from rankveil.flow.protect.marginals.tree import Segments
 from rankveil.flow.relink import rows
-from rankveil.flow.relink.draw import RowMaker
+from rankveil.flow.relink.draw import RowMaker, law_of
 from rankveil.flow.relink.model import RowModel, model_from_copula
 from rankveil.flow.relink.rows import PIECE_ROWS, Piece, cut
 from rankveil.noise import Sampler, SeededSource
@@ -165,3 +165,18 @@ def test_no_draw_leaves_its_strip(word: bytes, width: int, count: int) -> None:
     codes = strips.values(count, 0.0, Sampler(Stuck(1)))
     assert codes[:-1].min(initial=0) >= 0
     assert codes[:-1].max(initial=0) < width
+
+
+def test_as_few_labels_as_possible_leave_their_cells() -> None:
+    # Labels 2 and 3 are light and share a cell with each other.
+    trade = NominalMarginal(np.array([50.0, 40.0, 6.0, 4.0]), most_cells=3, least_mass=11, label_variance=1, null=False)
+    assert trade.cell_of(np.arange(4)).tolist() == [0, 1, 2, 2]
+    cells = np.repeat([0, 1, 2], [560, 380, 60])[np.random.default_rng(1).permutation(1000)]
+    law = law_of(trade)
+    codes = law.handed_out(law.keys(cells, np.zeros(1000)), 0.5, Sampler(SeededSource(1)))
+    assert np.bincount(codes).tolist() == [500, 400, 60, 40]
+    moved = np.flatnonzero(trade.cell_of(codes) != cells)
+    assert len(moved) == 60  # 560 - 500, and nobody else
+    assert (cells[moved] == 0).all()
+    assert moved.min() < 100  # spread over the piece, not gathered at one end
+    assert moved.max() > 900

@@ -106,7 +106,7 @@ def test_the_file_does_not_depend_on_the_number_of_threads(
 ) -> None:
     fingerprints = set()
     for threads in (1, 2, 5, 20):
-        monkeypatch.setattr(ahead, "_cores", lambda threads=threads: threads)
+        monkeypatch.setattr(ahead, "cores", lambda threads=threads: threads)
         fingerprints.add(write_rows(rows(schema=OF_TEXT), tmp_path / "r", "r", FileFormat(file_format)).sha256)
     assert len(fingerprints) == 1
 

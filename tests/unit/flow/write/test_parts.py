@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as papq
 import pytest
 
-from rankveil.certificate import Certificate
+from rankveil.certificate import Certificate, ReleaseNote
 from rankveil.errors import OutputError
 from rankveil.flow.declare import Plan, declare_alone
 from rankveil.flow.relink import Rows
@@ -53,7 +53,7 @@ def parts_of(rows: Rows) -> Callable[[Path], Iterator[Written]]:
     def write(into: Path) -> Iterator[Written]:
         for piece in rows.pieces:
             name = f"part-{piece.number:05}.parquet"
-            yield write_part(rows.schema, rows.make(piece), into / name, name)
+            yield write_part(rows.schema, [rows.make(piece)], into / name, name)
 
     return write
 
@@ -68,8 +68,6 @@ def certificate(tmp_path: Path) -> Certificate:
 
 def published(out: Path, certificate: Certificate, **options: bool) -> Path:
     def certify(written: Written) -> str:
-        from rankveil.certificate import ReleaseNote
-
         return certificate.model_copy(update={"release": ReleaseNote.of(written, "parquet")}).to_json()
 
     OutputFolder(out, "parquet", **options).publish_parts(parts_of(ROWS), certify)
