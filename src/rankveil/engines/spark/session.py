@@ -7,6 +7,7 @@ rankveil starts writes all of that to a log file that only its owner can read.
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import tempfile
 import warnings
@@ -57,8 +58,8 @@ def start_session(master: str | None = None, settings: Mapping[str, str] | None 
     `settings` are Spark properties; those of spark-defaults.conf hold as well.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers run the driver's interpreter
-    if _is_local(master):
-        # A machine whose own name cannot be resolved would not start; nothing needs to reach a local Spark.
+    if (master or "").startswith("local") or not _has_address():
+        # Spark does not start where the machine's own name means nothing; and nothing needs to reach a local Spark.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     handle, name = tempfile.mkstemp(prefix="rankveil-spark-", suffix=".log")
     log = Path(name)
@@ -80,8 +81,11 @@ def start_session(master: str | None = None, settings: Mapping[str, str] | None 
     return Session(spark, log)
 
 
-def _is_local(master: str | None) -> bool:
-    return master is None or master.startswith("local")
+def _has_address() -> bool:
+    try:
+        return bool(socket.gethostbyname(socket.gethostname()))
+    except OSError:
+        return False
 
 
 def _started(master: str | None, settings: Mapping[str, str]) -> Any:
@@ -91,8 +95,8 @@ def _started(master: str | None, settings: Mapping[str, str]) -> Any:
     if master is not None and master.startswith("sc://"):
         builder = builder.remote(master)
         settings = {key: value for key, value in settings.items() if key.startswith("spark.sql.")}
-    elif master is not None or "SPARK_REMOTE" not in os.environ:
-        builder = builder.master(_with_retries(master)) if master is not None else builder
+    elif master is not None:
+        builder = builder.master(_with_retries(master))
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
