@@ -47,6 +47,8 @@ def command(
 ) -> None:
     """Publish a protected copy of TABLE as the plan describes.
 
+    TABLE is a CSV or Parquet file, a folder of such files, or a pattern ('2031-*.parquet') that they match.
+
     Writes the release, in the format of TABLE, and certificate.json to --out. The plan's ε is entered in the ledger
     first and is not given back if the run fails.
 
@@ -76,6 +78,7 @@ def command(
             escape_formulas=escape_formulas,
             ledger=ledger,
             progress=show,
+            rows_done=show.rows,
         )
     certificate = made.certificate
     assert certificate.release is not None  # noqa: S101 - a folder was given
