@@ -163,8 +163,13 @@ class CellCounter:
         return self._cells
 
     def __add__(self, other: CellCounter) -> CellCounter:
-        self.settle()
-        self._cells += other.settle()
+        if self._recent is None or other._recent is None or self._recent_rows + other._recent_rows > _MOST_RECENT:
+            self.settle()
+            other.settle()
+        else:  # adding up to cells takes longer than adding
+            self._recent += other._recent
+            self._recent_rows += other._recent_rows
+        self._cells += other._cells
         return self
 
     def __getstate__(self) -> dict[str, object]:
