@@ -14,7 +14,7 @@ from typing import Any, Literal
 from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
-from rankveil.engines import Engine, LocalEngine, Table, open_table
+from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter, open_table
 from rankveil.engines.spark import FrameTable, SparkEngine, is_spark_frame
 from rankveil.errors import GuaranteeError, OutputError, PlanError, RankveilError
 from rankveil.flow.budget import Budget
@@ -28,6 +28,7 @@ from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 
 Progress = Callable[[str], None]
+RowsDone = Callable[[int, int | None], None]
 ESCAPED = (
     "Labels and column names that a spreadsheet would run as formulas have an apostrophe before them, which is no part"
     " of them."
@@ -36,6 +37,24 @@ ESCAPED = (
 
 def _silent(stage: str) -> None:
     """No progress wanted."""
+
+
+def metered(told: RowsDone | None) -> Meter:
+    """A meter that adds rows up for someone who wants to see them."""
+    if told is None:
+        return no_meter
+
+    def begin(expected: int | None) -> Callable[[int], None]:
+        done = 0
+
+        def add(rows: int) -> None:
+            nonlocal done
+            done += rows
+            told(done, expected)
+
+        return add
+
+    return begin
 
 
 @dataclass(frozen=True)
@@ -64,15 +83,19 @@ def release(
     ledger: str | Path | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Progress = _silent,
+    rows_done: RowsDone | None = None,
 ) -> Release:
     """Publish a protected version of `table` as `plan` describes.
 
-    `table` is a path to a CSV or Parquet file, a pandas, polars or Spark frame, or anything with the Arrow C stream.
+    `table` is a path to a CSV or Parquet file, to a folder of them or a pattern of such paths; a pandas, polars or
+    Spark frame; or anything with the Arrow C stream.
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`. `escape_formulas` puts an apostrophe before labels and names of
     a CSV release that a spreadsheet would run as formulas. The release is entered in the ledger (by default the user's
     own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `source` is for tests:
     anything but the system's generator marks the certificate as not for release, and leaves the ledger alone.
+    `progress` is told the stage at work, and `rows_done` while the table is read how many of its rows have been read,
+    and of how many (None if nobody knows).
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     method = check_consent(plan, accept_no_guarantee=accept_no_guarantee)
@@ -88,7 +111,7 @@ def release(
         else OutputFolder(out, _file_format(opened), overwrite=overwrite, escape_formulas=escape_formulas)
     )
 
-    dataset = Dataset(schema, opened, engine)
+    dataset = Dataset(schema, opened, engine, meter=metered(rows_done))
     budget = Budget(
         Fraction(plan.release.epsilon), None if plan.release.delta is None else Fraction(plan.release.delta)
     )

@@ -63,6 +63,8 @@ def command(
 ) -> None:
     """Publish a protected copy of TABLE as the plan describes.
 
+    TABLE is a CSV or Parquet file, a folder of such files, or a pattern ('2031-*.parquet') that they match.
+
     Writes the release, in the format of TABLE, and certificate.json to --out; Spark writes a release in parts. The
     plan's ε is entered in the ledger first and is not given back if the run fails.
 
@@ -97,6 +99,7 @@ def command(
             ledger=ledger,
             engine=runs_on,
             progress=show,
+            rows_done=show.rows,
         )
     certificate = made.certificate
     assert certificate.release is not None  # noqa: S101 - a folder was given

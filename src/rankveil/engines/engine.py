@@ -20,6 +20,15 @@ def silent(rows: int) -> None:
     """No progress wanted."""
 
 
+Meter = Callable[[int | None], RowProgress]
+"""Is asked before a pass over a table of so many rows (None if nobody knows) who wants to be told about them."""
+
+
+def no_meter(expected: int | None) -> RowProgress:
+    """Nobody."""
+    return silent
+
+
 class Engine(Protocol):
     """Runs a fold over all rows of a table."""
 

@@ -77,13 +77,13 @@ class Table:
         return found
 
     def expected_rows(self) -> int | None:
-        """How many rows there are; for text files an estimate from their size, None if they are compressed."""
+        """How many rows there are; for text files an estimate from their size; None if nobody knows."""
         if self._memory is not None:
             return int(self._memory.num_rows)
         if self.format == "parquet":
             return sum(piece.rows or 0 for piece in self.pieces())
         estimates = [_estimated_lines(part.path) for part in self.parts]
-        return None if None in estimates else sum(lines or 0 for lines in estimates)
+        return None if None in estimates or not estimates else sum(lines or 0 for lines in estimates)
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[None]:

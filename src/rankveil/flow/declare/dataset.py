@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from rankveil.engines import Engine, LocalEngine, RowProgress, Table, silent
+from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter, silent
 from rankveil.flow.declare.domain import Codes
 from rankveil.flow.declare.schema import Misfits, Records, Schema, Tally, encode, encode_batch, refuse_misfits
 
@@ -65,7 +65,7 @@ class Dataset:
     schema: Schema
     table: Table
     engine: Engine = field(default_factory=LocalEngine)
-    progress: RowProgress = silent
+    meter: Meter = no_meter
     _whole: list[Records] = field(default_factory=list, repr=False)
 
     def records(self) -> Records:
@@ -76,10 +76,11 @@ class Dataset:
 
     def fold(self, work: CodeFold[State]) -> tuple[State, int]:
         """A statistic of the codes of some columns, and the number of rows."""
-        state, tally = self.engine.fold(self.table, _Checked(self.schema, work), self.progress)
+        progress = silent if self.meter is no_meter else self.meter(self.table.expected_rows())
+        state, tally = self.engine.fold(self.table, _Checked(self.schema, work), progress)
         refuse_misfits(self.table.name, self.schema, tally)
         return state, tally.rows
 
     def with_schema(self, schema: Schema) -> Dataset:
         """The same rows, read another way."""
-        return Dataset(schema, self.table, self.engine, self.progress)
+        return Dataset(schema, self.table, self.engine, self.meter)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -171,12 +172,17 @@ def encode_labels(array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[s
     if pa.types.is_dictionary(array.type):
         return _encode_dictionary(array, labels, null_tokens)
     texts = texts_of(array)
-    found = pc.index_in(texts, value_set=pa.array(labels, texts.type))
+    found = pc.index_in(texts, value_set=_value_set(labels, texts.type))
     if found.null_count == 0:
         return Encoded(found.to_numpy().astype(np.int64))
     codes = pc.fill_null(found, MISSING).to_numpy().astype(np.int64)
     unknown = np.count_nonzero(_unknown(texts, codes, null_tokens))
     return Encoded(codes, outside=int(unknown), without_code=found.null_count)
+
+
+@lru_cache(maxsize=256)
+def _value_set(labels: tuple[str, ...], kind: pa.DataType) -> pa.Array:
+    return pa.array(labels, kind)
 
 
 def _encode_dictionary(array: pa.DictionaryArray, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:

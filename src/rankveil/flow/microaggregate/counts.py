@@ -25,6 +25,7 @@ from rankveil.flow.declare.domain import MISSING, Codes, Grid
 
 _MOST_CELLS = 1 << 20
 _MOST_CODES = 1 << 24  # that are counted one by one: 64 MiB
+_SPREAD_CODES = 1 << 22  # from which sorting a batch first is quicker than adding to places far apart
 _MOST_RECENT = (1 << 31) - 1
 _ONE = np.int32(1)
 
@@ -34,6 +35,9 @@ class CountGrid:
     """Public cells of one column: consecutive codes, and one more cell for missing where it may occur."""
 
     column: Column
+
+    def __getstate__(self) -> dict[str, Column]:
+        return {"column": self.column}  # edges follow from it, and are long: states that travel leave them behind
 
     @property
     def size(self) -> int:
@@ -141,6 +145,8 @@ class CellCounter:
             self.settle()
         if self._recent is None:
             self._recent = np.zeros(self.grid.size + 1, np.int32)
+        if self.grid.size > _SPREAD_CODES:
+            codes = np.sort(codes.astype(np.int32)).astype(np.intp)
         np.add.at(self._recent, codes, _ONE)  # missing is -1, which is the last place
         self._recent_rows += len(codes)
 
@@ -160,8 +166,13 @@ class CellCounter:
         return self._cells
 
     def __add__(self, other: CellCounter) -> CellCounter:
-        self.settle()
-        self._cells += other.settle()
+        if self._recent is None or other._recent is None or self._recent_rows + other._recent_rows > _MOST_RECENT:
+            self.settle()
+            other.settle()
+        else:  # adding up to cells takes longer than adding
+            self._recent += other._recent
+            self._recent_rows += other._recent_rows
+        self._cells += other._cells
         return self
 
     def __getstate__(self) -> dict[str, object]:

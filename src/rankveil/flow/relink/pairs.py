@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -20,14 +19,17 @@ from numpy.typing import NDArray
 from rankveil.flow.declare.dataset import CodeBatch, Dataset
 from rankveil.flow.declare.domain import MISSING, Codes
 from rankveil.flow.protect.marginals.cells import Groups
-from rankveil.flow.protect.marginals.shape import Marginal
+from rankveil.flow.protect.marginals.shape import Marginal, OrderedMarginal
 
 Pair = tuple[str, str]
 PairCounts = dict[Pair, NDArray[np.int64]]
 
 _LONG_BATCH = 1 << 15  # rows from which counting in bundles pays
 _BUNDLE_CELLS = 324  # two columns of 18 cells; the table of two bundles stays in the processor's cache
-_LARGEST_LOOKUP = 1 << 17  # codes: a table of all of them stays in the processor's cache
+_MOST_BUNDLES = 16  # with tables of 50 MiB together
+_LARGEST_LOOKUP = 1 << 17  # codes: a table of all of them stays in the cache too
+_MOST_RECENT = (1 << 31) - 1
+_ONE = np.int32(1)
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,7 @@ def _bundles(marginals: Mapping[str, Marginal]) -> list[_Bundle]:
 
 @dataclass(frozen=True)
 class _PairCounting:
-    """The fold that counts all pairs.
-
-    A long batch is counted in bundles: the two-way table of two bundles of two columns each holds the tables of their
-    six pairs, so that eight columns take 6 counts instead of 28. The bundles' table is added up to those of the pairs
-    after every batch, so that the state is the same either way.
-    """
+    """The fold that counts all pairs."""
 
     marginals: Mapping[str, Marginal]
 
@@ -72,84 +69,108 @@ class _PairCounting:
     def columns(self) -> list[str]:
         return list(self.marginals)
 
-    def zero(self) -> PairCounts:
-        size = {name: marginal.cell_count for name, marginal in self.marginals.items()}
-        return {(a, b): np.zeros((size[a], size[b]), np.int64) for a, b in combinations(self.columns, 2)}
+    def zero(self) -> _PairCounter:
+        return _PairCounter(self.marginals)
 
-    def step(self, state: PairCounts, batch: CodeBatch) -> PairCounts:
-        if not state:
-            return state
+    def step(self, state: _PairCounter, batch: CodeBatch) -> _PairCounter:
+        state.add(batch)
+        return state
+
+    def merge(self, first: _PairCounter, second: _PairCounter) -> _PairCounter:
+        return first + second
+
+
+class _PairCounter:
+    """Tables of all pairs while they grow.
+
+    Long batches are counted in bundles: the two-way table of two bundles of two columns each holds the tables of their
+    six pairs, so that eight columns take 6 counts instead of 28. The bundles' tables are added up to those of the pairs
+    before they could overflow, and when states are merged or sent away.
+    """
+
+    def __init__(self, marginals: Mapping[str, Marginal]) -> None:
+        self._marginals = marginals
+        size = {name: marginal.cell_count for name, marginal in marginals.items()}
+        self._pairs: PairCounts = {(a, b): np.zeros((size[a], size[b]), np.int64) for a, b in combinations(size, 2)}
+        self._bundles = _bundles(marginals)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._recent: dict[tuple[int, int], NDArray[np.int32]] = {}  # tables of bundles, by their places
+        self._recent_rows = 0
+        self._lookups: dict[str, NDArray[np.uint16]] = {}  # what each code adds to the cell of its bundle
+
+    def add(self, batch: CodeBatch) -> None:
         rows = len(next(iter(batch.values())))
-        return (self._step_in_bundles if rows >= _LONG_BATCH else self._step_by_pairs)(state, batch)
+        count = len(self._bundles)
+        if rows < _LONG_BATCH or not 1 < count <= _MOST_BUNDLES:
+            self._add_by_pairs(batch)
+            return
+        if self._recent_rows + rows > _MOST_RECENT:
+            self.settle()
+        self._recent_rows += rows
+        cells = [self._bundle_cells(bundle, batch) for bundle in self._bundles]
+        stride = max(bundle.cell_count for bundle in self._bundles)
+        both = np.empty_like(cells[0])
+        for i, j in combinations(range(count), 2):
+            if j == i + 1:
+                row = cells[i] * stride
+            if (i, j) not in self._recent:
+                self._recent[i, j] = np.zeros(self._bundles[i].cell_count * stride, np.int32)
+            np.add.at(self._recent[i, j], np.add(row, cells[j], out=both), _ONE)
 
-    def _step_by_pairs(self, state: PairCounts, batch: CodeBatch) -> PairCounts:
-        cells = {name: marginal.cell_of(batch[name]) for name, marginal in self.marginals.items()}
-        for (a, b), table in state.items():
+    def _add_by_pairs(self, batch: CodeBatch) -> None:
+        cells = {name: marginal.cell_of(batch[name]) for name, marginal in self._marginals.items()}
+        for (a, b), table in self._pairs.items():
             both = cells[a] * table.shape[1] + cells[b]
             table += np.bincount(both, minlength=table.size).reshape(table.shape)
-        return state
-
-    def _step_in_bundles(self, state: PairCounts, batch: CodeBatch) -> PairCounts:
-        bundles = self._layout
-        cells = [self._bundle_cells(bundle, batch) for bundle in bundles]
-        if len(bundles) == 1:
-            counts = np.bincount(cells[0], minlength=bundles[0].cell_count)
-            return _add_within(state, bundles[0], counts)
-        for (i, first), (j, second) in combinations(enumerate(bundles), 2):
-            both = cells[i] * second.cell_count
-            both += cells[j]
-            counts = np.bincount(both, minlength=first.cell_count * second.cell_count)
-            table = counts.reshape(first.cell_count, second.cell_count)
-            _add_between(state, first, second, table)
-            if j == i + 1:  # each bundle once, the last one with the last table
-                _add_within(state, first, table.sum(axis=1))
-            if i == len(bundles) - 2:
-                _add_within(state, second, table.sum(axis=0))
-        return state
-
-    @cached_property
-    def _layout(self) -> list[_Bundle]:
-        return _bundles(self.marginals)
-
-    @cached_property
-    def _lookups(self) -> dict[str, NDArray[np.uint16]]:
-        """What each code adds to the cell of its bundle; filled when a column is first seen."""
-        return {}
 
     def _bundle_cells(self, bundle: _Bundle, batch: CodeBatch) -> NDArray[np.intp]:
-        total = np.zeros(0, np.uint16)
-        for name, weight in bundle.weights().items():
-            added = self._added(name, weight, batch[name])
-            total = added if name == bundle.names[0] else np.add(total, added, out=total)
-        return total.astype(np.intp)
+        first, *others = (self._added(name, weight, batch[name]) for name, weight in bundle.weights().items())
+        for added in others:
+            first += added
+        return first.astype(np.intp)
 
     def _added(self, name: str, weight: int, codes: Codes) -> NDArray[np.uint16]:
-        marginal = self.marginals[name]
+        marginal = self._marginals[name]
         if marginal.code_count > _LARGEST_LOOKUP:
-            return (marginal.cell_of(codes) * weight).astype(np.uint16)
+            few = marginal.small_cell_of(codes) if isinstance(marginal, OrderedMarginal) else marginal.cell_of(codes)
+            return np.multiply(few, weight, dtype=np.uint16, casting="unsafe")
         if name not in self._lookups:
             # Missing is -1, which finds the last entry.
             every = np.append(np.arange(marginal.code_count), MISSING)
             self._lookups[name] = (marginal.cell_of(every) * weight).astype(np.uint16)
         return self._lookups[name][codes]
 
-    def merge(self, first: PairCounts, second: PairCounts) -> PairCounts:
-        return {pair: first[pair] + second[pair] for pair in first}
+    def settle(self) -> PairCounts:
+        """Everything added up to the tables of pairs."""
+        whole = {}
+        for (i, j), flat in self._recent.items():
+            first, second = self._bundles[i], self._bundles[j]
+            table = flat.reshape(first.cell_count, -1)[:, : second.cell_count].astype(np.int64)
+            whole[i], whole[j] = table.sum(axis=1), table.sum(axis=0)
+            for a, rows in _each_column(first, table):
+                for b, both in _each_column(second, rows.T):
+                    self._pairs[a, b] += both.T
+        for place, counts in whole.items():
+            self._add_within(self._bundles[place], counts)
+        self._clear()
+        return self._pairs
 
+    def _add_within(self, bundle: _Bundle, counts: NDArray[np.int64]) -> None:
+        cube = counts.reshape(bundle.sizes)
+        for (i, a), (j, b) in combinations(enumerate(bundle.names), 2):
+            self._pairs[a, b] += cube.sum(axis=tuple(axis for axis in range(cube.ndim) if axis not in (i, j)))
 
-def _add_between(state: PairCounts, first: _Bundle, second: _Bundle, table: NDArray[np.int64]) -> None:
-    """Pairs of one column of the first bundle and one of the second."""
-    for a, rows in _each_column(first, table):
-        for b, both in _each_column(second, rows.T):
-            state[a, b] += both.T
+    def __add__(self, other: _PairCounter) -> _PairCounter:
+        others = other.settle()
+        for pair, table in self.settle().items():
+            table += others[pair]
+        return self
 
-
-def _add_within(state: PairCounts, bundle: _Bundle, counts: NDArray[np.int64]) -> PairCounts:
-    """Pairs of columns of one bundle."""
-    cube = counts.reshape(bundle.sizes)
-    for (i, a), (j, b) in combinations(enumerate(bundle.names), 2):
-        state[a, b] += cube.sum(axis=tuple(axis for axis in range(len(bundle.sizes)) if axis not in (i, j)))
-    return state
+    def __getstate__(self) -> dict[str, object]:
+        self.settle()
+        return self.__dict__
 
 
 def _each_column(bundle: _Bundle, table: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:
@@ -161,7 +182,7 @@ def _each_column(bundle: _Bundle, table: NDArray[np.int64]) -> Iterator[tuple[st
 
 def count_pairs(dataset: Dataset, marginals: Mapping[str, Marginal]) -> PairCounts:
     """Exact two-way tables over base cells, for every pair of the columns."""
-    return dataset.fold(_PairCounting(marginals))[0]
+    return dataset.fold(_PairCounting(marginals))[0].settle()
 
 
 def grouped(table: NDArray[np.int64], rows: Groups, columns: Groups) -> NDArray[np.int64]:

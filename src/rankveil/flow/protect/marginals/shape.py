@@ -86,14 +86,17 @@ class OrderedMarginal:
         return codes
 
     def cell_of(self, codes: Codes) -> NDArray[np.int64]:
+        return self.small_cell_of(codes).astype(np.int64)
+
+    def small_cell_of(self, codes: Codes) -> NDArray[np.uint8]:
+        """The same in one byte: there are few base cells."""
         if len(self.edges) > _FEW_EDGES:
-            cells = np.searchsorted(self.edges, codes, side="right").astype(np.int64)
+            cells = np.searchsorted(self.edges, codes, side="right").astype(np.uint8)
         else:  # comparing with each is quicker than a search
             short = codes.astype(np.int32) if self.size < 1 << 31 else codes
-            above = np.zeros(len(codes), np.uint8)
+            cells = np.zeros(len(codes), np.uint8)
             for edge in self.edges.astype(short.dtype):
-                above += short >= edge
-            cells = above.astype(np.int64)
+                cells += short >= edge
         if self.null:
             cells[codes == MISSING] = self.cell_count - 1
         return cells
