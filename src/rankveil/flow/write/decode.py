@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +16,18 @@ import pyarrow as pa
 from rankveil.flow.declare import Column, Schema
 from rankveil.flow.declare.domain import MISSING, Codes, Grid
 
+Form = Literal[
+    "values",  # in the type of the table
+    "listed",  # the same, but texts as places in one list of labels (dictionary arrays): for Parquet
+    "texts",  # as they will be written, where that saves spelling each value anew: for CSV
+]
 FEW_CODES = 1 << 12  # a column of so many codes is decoded by a table
 
 
 @dataclass(frozen=True)
 class ColumnDecoder:
     column: Column
-    shared_labels: bool  # texts as places in one list of labels (dictionary arrays), where the table had plain texts
+    form: Form
 
     @cached_property
     def _values(self) -> pa.Array | None:
@@ -31,7 +37,9 @@ class ColumnDecoder:
         if size > FEW_CODES or pa.types.is_dictionary(self.column.input_type):
             return None
         values = self.column.decode(np.arange(size))
-        return None if pa.types.is_string_view(values.type) else values  # Arrow cannot look views up
+        if pa.types.is_string_view(values.type):  # Arrow cannot look views up
+            return None
+        return values.cast(pa.string()) if self.form == "texts" else values
 
     @property
     def few_codes(self) -> bool:
@@ -43,7 +51,7 @@ class ColumnDecoder:
             return self.column.decode(codes)
         short = codes.astype(np.int32)
         places = pa.array(short, mask=codes == MISSING) if self.column.allows_null else pa.array(short)
-        if self.shared_labels and _is_text(values.type):
+        if self.form == "listed" and _is_text(values.type):
             return pa.DictionaryArray.from_arrays(places, values)
         return values.take(places)
 
@@ -55,8 +63,8 @@ class Decoder:
     columns: tuple[ColumnDecoder, ...]
 
     @classmethod
-    def of(cls, schema: Schema, *, shared_labels: bool = False) -> Decoder:
-        return cls(tuple(ColumnDecoder(column, shared_labels) for column in schema.columns))
+    def of(cls, schema: Schema, form: Form = "values") -> Decoder:
+        return cls(tuple(ColumnDecoder(column, form) for column in schema.columns))
 
     def __call__(self, codes: Mapping[str, Codes]) -> pa.RecordBatch:
         arrays = [decode(codes[decode.column.name]) for decode in self.columns]
@@ -72,11 +80,11 @@ def _is_text(arrow_type: pa.DataType) -> bool:
 
 
 def plain_schema(schema: pa.Schema, decoder: Decoder) -> pa.Schema:
-    """The schema without shared lists of labels that the table did not have."""
+    """The schema without lists of labels that the table did not have."""
     return pa.schema(
         [
             field.with_type(field.type.value_type)
-            if decode.shared_labels and decode.few_codes and pa.types.is_dictionary(field.type)
+            if decode.form == "listed" and decode.few_codes and pa.types.is_dictionary(field.type)
             else field
             for field, decode in zip(schema, decoder.columns, strict=True)
         ]

@@ -81,7 +81,7 @@ def write_rows(rows: Rows, path: Path, name: str, file_format: FileFormat, progr
     with path.open("wb") as file:
         sink = _Fingerprinting(file)
         if file_format.name == "parquet":
-            decoder = Decoder.of(rows.schema, shared_labels=True)
+            decoder = Decoder.of(rows.schema, "listed")
             with closing(made_ahead(rows, decoder)) as batches:
                 _write_parquet(batches, decoder, sink, progress)
         else:
@@ -91,7 +91,7 @@ def write_rows(rows: Rows, path: Path, name: str, file_format: FileFormat, progr
 
 def write_part(schema: Schema, batches: Iterable[dict[str, Codes]], path: Path, name: str) -> Written:
     """Some rows in one Parquet file of several; for engines that write a release side by side."""
-    decoder = Decoder.of(schema, shared_labels=True)
+    decoder = Decoder.of(schema, "listed")
     with path.open("wb") as file:
         sink = _Fingerprinting(file)
         _write_parquet(map(decoder, batches), decoder, sink, silent)
@@ -126,9 +126,15 @@ def _write_csv(rows: Rows, sink: _Fingerprinting, file_format: FileFormat, progr
     names = _harmless(pa.array(rows.schema.names)).to_pylist() if escape else rows.schema.names
     # The header by hand: Arrow puts quotes around every name.
     sink.write((separator.join(_quoted(name, separator) for name in names) + "\n").encode())
-    decoder = Decoder.of(rows.schema)
-    quoting = "none" if _needs_no_quotes(rows.schema, separator) else "needed"
-    options = pacsv.WriteOptions(include_header=False, delimiter=separator, quoting_style=quoting)
+    plain = _needs_no_quotes(rows.schema, separator)
+    # Numbers as texts would get quotes, or an apostrophe before their sign, where texts do.
+    decoder = Decoder.of(rows.schema, "texts" if plain and not escape and separator in ",;\t|" else "values")
+    options = pacsv.WriteOptions(
+        include_header=False,
+        delimiter=separator,
+        quoting_style="none" if plain else "needed",
+        batch_size=_WRITTEN_AT_ONCE,
+    )
 
     def text(codes: dict[str, Codes]) -> tuple[int, pa.Buffer]:
         batch = _plain_text(decoder(codes))

@@ -100,6 +100,23 @@ def test_a_csv_release_has_the_values_of_the_table(tmp_path: Path) -> None:
     assert (written.sha256, written.size) == (hashlib.sha256(content).hexdigest(), len(content))
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_a_csv_release_spells_values_as_arrow_does(tmp_path: Path, separator: str) -> None:
+    signed = column("debt", Grid(20, Decimal(-10), Decimal("0.5"), whole=False), pa.string(), null=True)
+    schema = Schema((*OF_TEXT.columns, signed))
+
+    def with_debt(piece: Piece) -> dict[str, Codes]:
+        return {**make(piece), "debt": np.arange(piece.rows) % 22 - 1}
+
+    made = replace(rows(schema=schema), make=with_debt)
+    write_rows(made, tmp_path / "r.csv", "r.csv", FileFormat("csv", separator=separator))
+    options = pacsv.WriteOptions(include_header=False, delimiter=separator, quoting_style="none")
+    pacsv.write_csv(by_the_columns(made), tmp_path / "arrow.csv", options)
+    header, _, body = (tmp_path / "r.csv").read_bytes().partition(b"\n")
+    assert header.decode().split(separator) == schema.names
+    assert body == (tmp_path / "arrow.csv").read_bytes()
+
+
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_the_file_does_not_depend_on_the_number_of_threads(
     file_format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
