@@ -39,10 +39,11 @@ def is_spark_frame(source: object) -> bool:
 class FrameTable(Table):
     """Rows that Spark computes."""
 
-    frame: Any = field(default=None, repr=False)
+    frame: Any = field(default=None, repr=False)  # its columns are named by their places: any name will do then
 
     def select(self, columns: Sequence[str]) -> Any:
-        return self.frame.select(*map(_quoted, columns))
+        """Some columns; whoever gets their batches gives them their names back."""
+        return self.frame.select(*(_place(self.schema.get_field_index(name)) for name in columns))
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows, partition after partition, through the driver."""
@@ -50,7 +51,8 @@ class FrameTable(Table):
         with sessions.spark_errors(f"Table {self.name} cannot be read", _refuse):
             packed = self.select(wanted).mapInArrow(PackRows(), "batch binary")
             for row in packed.toLocalIterator(prefetchPartitions=True):
-                yield from pa.ipc.open_stream(bytes(row.batch))
+                for batch in pa.ipc.open_stream(bytes(row.batch)):
+                    yield batch.rename_columns(wanted)
 
     def pieces(self) -> list[Piece]:
         """One, for engines that are not Spark: they get the rows through the driver."""
@@ -69,7 +71,7 @@ class FrameTable(Table):
         from pyspark.sql.functions import sum as total
 
         with sessions.spark_errors(f"Table {self.name} cannot be read", _refuse):
-            columns = [col(_quoted(name)) for name in self.schema.names]
+            columns = [col(_place(place)) for place in range(len(self.schema))]
             # Spark's hash passes over nulls, so where they are is hashed as well.
             parts = [*columns, *map(isnull, columns)]
             sums = [total(xxhash64(lit(salt), *parts).cast("decimal(28,0)")) for salt in _SALTS]
@@ -137,7 +139,8 @@ def frame_table(frame: Any, *, name: str = "of Spark", kind: str = "spark") -> F
         schema = frame.limit(0).toArrow().schema
     # A moment is released as the calendar day and time of the session's zone, without naming the zone.
     plain = [item.with_type(_without_zone(item.type)) for item in schema]
-    table = FrameTable(name, kind, pa.schema(plain), frame=frame)
+    places = [_place(place) for place in range(len(plain))]
+    table = FrameTable(name, kind, pa.schema(plain), frame=frame.toDF(*places))
     check_names(table)
     return table
 
@@ -146,8 +149,8 @@ def _without_zone(found: pa.DataType) -> pa.DataType:
     return pa.timestamp(found.unit) if pa.types.is_timestamp(found) else found
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def _place(number: int) -> str:
+    return f"c{number}"
 
 
 def _refuse(problem: str, remedy: str) -> RankveilError:

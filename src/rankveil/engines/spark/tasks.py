@@ -122,7 +122,7 @@ class FoldRows:
         state, rows = work.zero(), 0
         for batch in batches:
             if batch.num_rows:
-                state = work.step(state, batch)
+                state = work.step(state, batch.rename_columns(list(work.columns)))
                 rows += batch.num_rows
         if rows:
             yield Result(_part(), rows, state).row()
