@@ -17,7 +17,7 @@ demo: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
 
 test: setup check
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: setup
 	$(BIN)/ruff check .

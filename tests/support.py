@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -75,3 +76,15 @@ def grouped_rows(rows: np.ndarray, starts: np.ndarray) -> list[list[int]]:
 def files_in(folder: Path) -> list[str]:
     """Names of all files below a folder, hidden ones included; none if the folder does not exist."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@dataclass(frozen=True)
+class Wrapping:
+    """An engine that changes every fold it is given before it runs it."""
+
+    engine: Any
+    wrap: Callable[[Any], Any]
+    name: str = "spark"
+
+    def fold(self, table: Any, work: Any, progress: Any) -> Any:
+        return self.engine.fold(table, self.wrap(work), progress)

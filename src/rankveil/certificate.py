@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import Grid
 from rankveil.flow.protect import Mechanism
+from rankveil.flow.write import Written
 from rankveil.fragments import Facts, fragment
 from rankveil.methods import Method
 
@@ -84,11 +85,29 @@ class LedgerNote(_Part):
     seal: str
 
 
-class ReleaseNote(_Part):
-    file: str
-    format: Literal["csv", "parquet"]
+class PartNote(_Part):
+    """One file of a release in parts."""
+
+    name: str
     sha256: str
     bytes: int
+
+
+class ReleaseNote(_Part):
+    file: str = Field(description="The file, or the folder of a release in parts.")
+    format: Literal["csv", "parquet"]
+    sha256: str = Field(
+        description="Of the file. Of a release in parts: of the lines that the command sha256sum prints for its parts."
+    )
+    bytes: int = Field(description="The size of the file, or of all parts together.")
+    parts: tuple[PartNote, ...] | None = Field(None, description="The files of a release in parts, in their order.")
+
+    @classmethod
+    def of(cls, written: Written, file_format: Literal["csv", "parquet"]) -> ReleaseNote:
+        parts = tuple(PartNote(name=part.name, sha256=part.sha256, bytes=part.size) for part in written.parts)
+        return cls(
+            file=written.name, format=file_format, sha256=written.sha256, bytes=written.size, parts=parts or None
+        )
 
 
 class Certificate(_Part):

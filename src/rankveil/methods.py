@@ -11,7 +11,7 @@ from rankveil.errors import PlanError
 from rankveil.flow.budget import Budget, Mechanism, equal_shares
 from rankveil.flow.declare import Column, Plan, Records, declare_alone
 from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.microaggregate import by_distance, individual_ranking
+from rankveil.flow.microaggregate import by_distance, individual_ranking, single_records
 from rankveil.flow.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.flow.protect import perturb_records
 from rankveil.flow.protect.centroids import planned_ranked, planned_records, protect_ranked, protect_records
@@ -53,6 +53,7 @@ class Method:
     uses_delta: bool = False  # a δ is allowed
     finds_bounds: bool = False  # bounds = "private" is understood
     row_aligned: bool = False  # row r of the release belongs to record r of the table
+    folds_only: bool = False  # reads counts of the table and never a record by itself, so that any engine will do
     columns_in_table: tuple[str, str, str] = ("", "", "")  # microaggregate, protect, relink in words
 
 
@@ -93,10 +94,6 @@ def _planned_with_shares(
     return planned
 
 
-def _single_records(records: Records, cluster_size: int) -> Records:
-    return records
-
-
 _SHARES_CLUSTER = (
     "Which rows share a cluster is visible, exactly, from which rows show equal values; one person's value decides it,"
     " so two neighbouring tables can be told apart with certainty whatever ε is."
@@ -118,6 +115,7 @@ METHODS: dict[str, Method] = {
             needs_clusters=False,
             uses_delta=True,
             finds_bounds=True,
+            folds_only=True,
             columns_in_table=(
                 "per column: count tree, histogram or mean",
                 "discrete Laplace, or discrete Gaussian with δ",
@@ -147,7 +145,7 @@ METHODS: dict[str, Method] = {
         Method(
             name="laplace",
             summary="noise on every value, no grouping",
-            microaggregate=_on_records(_single_records),
+            microaggregate=single_records,
             protect=_with_equal_shares(perturb_records),
             relink=_without_budget(own_row),
             planned=_planned_with_shares(lambda column, shares, k: planned_for_records(column, shares[column.name])),

@@ -9,20 +9,22 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
-from rankveil.engines import Table, open_table
-from rankveil.errors import GuaranteeError, PlanError, RankveilError
+from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter, open_table
+from rankveil.engines.spark import FrameTable, SparkEngine, is_spark_frame
+from rankveil.errors import GuaranteeError, OutputError, PlanError, RankveilError
 from rankveil.flow.budget import Budget
 from rankveil.flow.declare import Plan, Schema, declare
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.relink import Rows
-from rankveil.flow.write import OutputFolder, Written, as_arrow
+from rankveil.flow.write import FileFormat, OutputFolder, Written, as_arrow
+from rankveil.flow.write.spread import BatchMaker, write_spread
 from rankveil.fragments import fragment
 from rankveil.ledger import Ledger, Reservation, default_ledger_path, fingerprint
 from rankveil.methods import Method, method_named
@@ -30,6 +32,7 @@ from rankveil.noise import RandomSource, SystemSource
 
 Progress = Callable[[str], None]
 _ROWS_SHOWN = 5
+RowsDone = Callable[[int, int | None], None]
 ESCAPED = (
     "Labels and column names that a spreadsheet would run as formulas have an apostrophe before them, which is no part"
     " of them."
@@ -40,11 +43,30 @@ def _silent(stage: str) -> None:
     """No progress wanted."""
 
 
+def metered(told: RowsDone | None) -> Meter:
+    """A meter that adds rows up for someone who wants to see them."""
+    if told is None:
+        return no_meter
+
+    def begin(expected: int | None) -> Callable[[int], None]:
+        done = 0
+
+        def add(rows: int) -> None:
+            nonlocal done
+            done += rows
+            told(done, expected)
+
+        return add
+
+    return begin
+
+
 @dataclass(frozen=True)
 class Release:
     """A protected table and its certificate.
 
-    `table` is of the kind that went in (Arrow for a file), or None if the release was written to `folder`.
+    `table` is of the kind that went in (Arrow for a file), or None if the release was written to `folder`. A data frame
+    of Spark is made when it is asked for its rows, and gives the same ones each time.
     """
 
     table: Any
@@ -75,25 +97,32 @@ def release(
     accept_no_guarantee: bool = False,
     overwrite: bool = False,
     escape_formulas: bool = False,
+    engine: Engine | None = None,
     source: RandomSource | None = None,
     ledger: str | Path | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Progress = _silent,
+    rows_done: RowsDone | None = None,
 ) -> Release:
     """Publish a protected version of `table` as `plan` describes.
 
-    `table` is a path to a CSV or Parquet file, a pandas or polars frame, or anything with the Arrow C stream.
+    `table` is a path to a CSV or Parquet file, to a folder of them or a pattern of such paths; a pandas, polars or
+    Spark frame; or anything with the Arrow C stream.
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`. `escape_formulas` puts an apostrophe before labels and names of
     a CSV release that a spreadsheet would run as formulas. The release is entered in the ledger (by default the user's
     own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `source` is for tests:
     anything but the system's generator marks the certificate as not for release, and leaves the ledger alone.
+    `progress` is told the stage at work, and `rows_done` while the table is read how many of its rows have been read,
+    and of how many (None if nobody knows).
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     method = check_consent(plan, accept_no_guarantee=accept_no_guarantee)
     source = SystemSource() if source is None else source
-    opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
+    engine = _engine_for(table) if engine is None else engine
+    opened = _opened(table, plan, engine)
     schema = declare(plan, opened)
+    _check_engine(engine, method, schema, out)
     escape_formulas = escape_formulas and out is not None and _file_format(opened) == "csv"
     folder = (
         None
@@ -101,12 +130,12 @@ def release(
         else OutputFolder(out, _file_format(opened), overwrite=overwrite, escape_formulas=escape_formulas)
     )
 
-    dataset = Dataset(schema, opened)
+    dataset = Dataset(schema, opened, engine, meter=metered(rows_done))
     progress("reading the table and grouping")
     grouped = method.microaggregate(dataset, plan.release.k or 1)
     method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
-    book = _Book.entered(ledger, plan, method, opened, clock) if source.releasable else None
+    book = _Book.entered(ledger, plan, method, opened, engine, clock) if source.releasable else None
     with _what_it_cost(book):
         rows = protected_rows(grouped, plan, source, progress)
     if escape_formulas:
@@ -118,6 +147,9 @@ def release(
 
     if folder is None:
         with _what_it_cost(book):
+            if isinstance(engine, SparkEngine) and isinstance(opened, FrameTable):
+                maker = BatchMaker.of(rows)
+                return Release(engine.frame(maker, rows.pieces, maker.schema), certify(None))
             result = as_arrow(rows)
         return Release(opened.rebuild(result), certify(None))
     progress("writing")
@@ -128,7 +160,14 @@ def release(
         return made[0].to_json()
 
     with _what_it_cost(book):
-        written = folder.publish(rows, opened.dialect.separator if opened.dialect else ",", certified)
+        separator = opened.dialect.separator if opened.dialect else plan.table.separator or ","
+        if isinstance(engine, SparkEngine):
+            form, workers = FileFormat(_file_format(opened), separator, escape_formulas), engine.slots
+            written = folder.publish_parts(
+                lambda target: write_spread(rows, target, form, engine.map, workers), certified
+            )
+        else:
+            written = folder.publish(rows, separator, certified)
     if book is not None:
         book.published(written.sha256)
     return Release(None, made[0], folder.path)
@@ -147,6 +186,41 @@ def protected_rows(grouped: Any, plan: Plan, source: RandomSource, progress: Pro
     protected = method.protect(grouped, budget, source)
     progress("linking columns")
     return method.relink(protected, budget, source)
+
+
+def _engine_for(table: object) -> Engine:
+    return SparkEngine(table.sparkSession) if is_spark_frame(table) else LocalEngine()  # type: ignore[attr-defined]
+
+
+def _opened(table: object, plan: Plan, engine: Engine) -> Table:
+    opener = engine.open if isinstance(engine, SparkEngine) else open_table
+    return opener(table, separator=plan.table.separator, encoding=plan.table.encoding)
+
+
+def _check_engine(engine: Engine, method: Method, schema: Schema, out: str | Path | None) -> None:
+    """Refuse what a cluster cannot do, before anything is read.
+
+    PRIVACY: noise is drawn by the driver alone. A worker that is lost is asked again, and a record whose noise was
+    drawn twice would pay twice.
+    """
+    if engine.name != "spark":
+        return
+    if out is not None and "://" in str(out):
+        raise OutputError(
+            f"A release cannot be written to {out}: it has to appear whole or not at all, which needs a file system.",
+            remedy="Give a folder that the driver and all executors share under the same path, and copy it from there.",
+        )
+    needs = None
+    if not method.folds_only:
+        needs = f"The method {method.name}"
+    elif any(not column.protected for column in schema.columns):
+        needs = "A plan with public columns"
+    if needs is not None:
+        raise PlanError(
+            f"{needs} needs every record by itself: its noise is drawn record by record, and on the driver alone.",
+            remedy="Use the local engine, which streams files of any size, or the method synthetic without public"
+            " columns, which needs counts only.",
+        )
 
 
 @contextmanager
@@ -171,11 +245,18 @@ class _Book:
 
     @classmethod
     def entered(
-        cls, path: str | Path | None, plan: Plan, method: Method, table: Table, clock: Callable[[], datetime]
+        cls,
+        path: str | Path | None,
+        plan: Plan,
+        method: Method,
+        table: Table,
+        engine: Engine,
+        clock: Callable[[], datetime],
     ) -> _Book:
         where = default_ledger_path() if path is None else Path(path)
         with Ledger(where, clock=clock) as ledger:
-            identity = fingerprint(table, plan.release.population, ledger.key)
+            run = engine.map if isinstance(engine, SparkEngine) else map
+            identity = fingerprint(table, plan.release.population, ledger.key, run)
             epsilon = Fraction(plan.release.epsilon) if method.differentially_private else None
             reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), method.name)
         return cls(where, identity, reservation, clock)
@@ -224,7 +305,7 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
     return method
 
 
-def _file_format(table: Table) -> str:
+def _file_format(table: Table) -> Literal["csv", "parquet"]:
     return "csv" if table.format == "csv" else "parquet"
 
 
@@ -236,7 +317,7 @@ def _certificate(
     source: RandomSource,
     now: datetime,
     written: Written | None,
-    file_format: str,
+    file_format: Literal["csv", "parquet"],
     entry: Reservation | None,
 ) -> Certificate:
     public = any(not column.protected for column in schema.columns)
@@ -266,12 +347,5 @@ def _certificate(
         columns=tuple(certificates.describe(column) for column in rows.schema.columns),
         ledger=None if entry is None else certificates.LedgerNote(entry=entry.number, seal=entry.seal),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
-        release=None
-        if written is None
-        else certificates.ReleaseNote(
-            file=written.name,
-            format=file_format,
-            sha256=written.sha256,
-            bytes=written.size,
-        ),
+        release=None if written is None else certificates.ReleaseNote.of(written, file_format),
     )

@@ -145,7 +145,7 @@ def test_bounds_read_from_the_data_are_caught(name: str) -> None:
 
     def microaggregate(dataset: Dataset, cluster_size: int) -> Any:
         records = narrowed(dataset.records())
-        return method.microaggregate(Dataset(records.schema, dataset.table, [records]), cluster_size)
+        return method.microaggregate(Dataset(records.schema, dataset.table, _whole=[records]), cluster_size)
 
     found = first_refutation(replace(method, microaggregate=microaggregate), runs=2000 if name == "laplace" else 20)
     assert found is not None

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import rankveil.pipeline as pipeline
-from rankveil.flow import write
 from rankveil.flow.declare import Plan
+from rankveil.flow.write import folder as write
 from rankveil.ledger import store
 
 PLAN = """
@@ -59,7 +59,7 @@ def arm(boundary: str) -> None:
     elif boundary == "after the spend":
         store.Ledger.spend = dying_after(store.Ledger.spend)  # type: ignore[assignment,method-assign]
     elif boundary == "writing rows":
-        write._write_rows = dying_after(write._write_rows)  # type: ignore[assignment]
+        write.write_rows = dying_after(write.write_rows)  # type: ignore[assignment]
     elif boundary == "before renaming":
         write._sync = dying_after(write._sync)  # type: ignore[assignment]
     elif boundary == "after the certificate":

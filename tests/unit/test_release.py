@@ -17,7 +17,7 @@ import pytest
 
 from rankveil import Certificate, Plan, evaluate, preview, release
 from rankveil.errors import GuaranteeError, OutputError, RankveilError
-from rankveil.flow import write
+from rankveil.flow.write import files, folder
 from rankveil.noise import SeededSource
 from tests.support import category, files_in, integer, plan_text
 
@@ -305,14 +305,14 @@ def _full(*arguments: object, **more: object) -> Any:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("at", ["_fingerprint", "_sync"])
+@pytest.mark.parametrize("at", ["write_rows", "_sync", "write"])
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_full_disk_leaves_nothing_behind(
     at: str, kind: str, table: Path, write_table: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind == "parquet":
         table = write_table(pa.table({"age": [1, 2], "city": ["Rome"] * 2, "note": ["x"] * 2}))
-    monkeypatch.setattr(write, at, _full)
+    monkeypatch.setattr(files._Fingerprinting if at == "write" else folder, at, _full)
     with pytest.raises(OutputError, match="No space left on device") as caught:
         release(table, plan_of(), out=tmp_path / "out")
     assert "No release was written" in str(caught.value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
+from time import monotonic
 from typing import Any
 
 import click
@@ -42,19 +44,49 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
     console().print(table)
 
 
+class Progress:
+    """Names the stage at work on standard error, and how fast its rows go by."""
+
+    def __init__(self, show: Callable[[str], None], *, every: float, clock: Callable[[], float] = monotonic) -> None:
+        self._show, self._every, self._clock = show, every, clock
+        self._stage = "starting"
+        self._begin()
+
+    def _begin(self) -> None:
+        self._done, self._start = 0, self._clock()
+        self._shown = self._start
+
+    def __call__(self, stage: str) -> None:
+        self._stage = stage
+        self._begin()
+        self._show(stage)
+
+    def rows(self, done: int, total: int | None) -> None:
+        """So many rows of a pass are done; another pass of the same stage begins where this number falls."""
+        if done < self._done:
+            self._begin()
+        self._done, now = done, self._clock()
+        if now - self._shown >= self._every:
+            self._shown = now
+            self._show(f"{self._stage}: {_pace(done, total, now - self._start)}")
+
+
+def _pace(done: int, total: int | None, seconds: float) -> str:
+    parts = [f"{done:,} rows", f"{done / seconds:,.0f} rows/s"]
+    if total is not None and total > done:
+        parts.append(f"about {timedelta(seconds=round((total - done) * seconds / done))} left")
+    return ", ".join(parts)
+
+
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A spinner on standard error that names the stage at work."""
+def progress(*, quiet: bool) -> Iterator[Progress]:
+    """A spinner on a terminal; elsewhere a line for every stage, and every ten seconds of a long one."""
     if quiet:
-        yield lambda stage: None
+        yield Progress(lambda text: None, every=3600)
         return
     terminal = console(err=True)
     with terminal.status("starting") as status:
-
-        def show(stage: str) -> None:
-            if terminal.is_terminal:
-                status.update(stage)
-            else:
-                terminal.print(f"... {stage}")
-
-        yield show
+        if terminal.is_terminal:
+            yield Progress(status.update, every=0.2)
+        else:
+            yield Progress(lambda text: terminal.print(f"... {text}"), every=10)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rankveil.cli import EXIT_CODES
 from rankveil.cli.output import json_option, print_json, progress
 
+if TYPE_CHECKING:
+    from rankveil.engines import Engine
+
 
 @click.command("release", epilog=EXIT_CODES)
-@click.argument("table", type=click.Path(path_type=Path))
+@click.argument("table")
 @click.option("--plan", "plan_path", required=True, type=click.Path(path_type=Path), help="The plan (TOML).")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the release and its certificate.")
 @click.option("--method", help="Use this method instead of the plan's (see: rankveil methods).")
@@ -20,6 +26,14 @@ from rankveil.cli.output import json_option, print_json, progress
 @click.option("--k", type=int, help="Use this cluster size instead of the plan's.")
 @click.option("--accept-no-guarantee", is_flag=True, help="Allow a published method, which gives no guarantee.")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Enter the release here instead of the user's ledger.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="Where rows are counted and made. With spark, TABLE may be a table of its catalogue or a URL.",
+)
+@click.option("--master", help="Spark's master, such as local[4] or spark://host:7077; else Spark's own configuration.")
 @click.option("--overwrite", is_flag=True, help="Replace a release that is already in the folder.")
 @click.option(
     "--escape-formulas",
@@ -30,7 +44,7 @@ from rankveil.cli.output import json_option, print_json, progress
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @json_option
 def command(
-    table: Path,
+    table: str,
     plan_path: Path,
     out: Path | None,
     method: str | None,
@@ -39,6 +53,8 @@ def command(
     k: int | None,
     accept_no_guarantee: bool,
     ledger: Path | None,
+    engine: str,
+    master: str | None,
     overwrite: bool,
     escape_formulas: bool,
     dry_run: bool,
@@ -47,14 +63,18 @@ def command(
 ) -> None:
     """Publish a protected copy of TABLE as the plan describes.
 
-    Writes the release, in the format of TABLE, and certificate.json to --out. The plan's ε is entered in the ledger
-    first and is not given back if the run fails.
+    TABLE is a CSV or Parquet file, a folder of such files, or a pattern ('2031-*.parquet') that they match.
+
+    Writes the release, in the format of TABLE, and certificate.json to --out; Spark writes a release in parts. The
+    plan's ε is entered in the ledger first and is not given back if the run fails.
 
     \b
       rankveil release patients.csv --plan plan.toml --dry-run
       rankveil release patients.csv --plan plan.toml --out 2031-q1/
       rankveil release patients.csv --plan plan.toml --out compare/ \\
           --method published:individual-ranking --k 25 --accept-no-guarantee
+      rankveil release sales.parquet --plan plan.toml --out shared/2031-q1/ \\
+          --engine spark --master spark://host:7077
     """
     from rankveil.flow.declare import Plan
 
@@ -66,9 +86,11 @@ def command(
         return
     if out is None:
         raise click.UsageError("--out is needed: the folder for the release and its certificate.")
+    if master is not None and engine != "spark":
+        raise click.UsageError("--master is for --engine spark.")
     from rankveil.pipeline import release
 
-    with progress(quiet=quiet or as_json) as show:
+    with progress(quiet=quiet or as_json) as show, _engine(engine, master) as runs_on:
         made = release(
             table,
             plan,
@@ -77,7 +99,9 @@ def command(
             overwrite=overwrite,
             escape_formulas=escape_formulas,
             ledger=ledger,
+            engine=runs_on,
             progress=show,
+            rows_done=show.rows,
         )
     certificate = made.certificate
     assert certificate.release is not None  # noqa: S101 - a folder was given
@@ -101,3 +125,15 @@ def command(
     click.echo(f"Certificate  {out / 'certificate.json'}")
     if certificate.ledger is not None:
         click.echo(f"Ledger       entry {certificate.ledger.entry}")
+
+
+@contextmanager
+def _engine(name: str, master: str | None) -> Iterator[Engine | None]:
+    """The engine that was asked for; Spark is started for the command, and ends with it."""
+    if name == "local":
+        yield None
+        return
+    from rankveil.engines.spark import SparkEngine, start_session
+
+    with start_session(master) as session:
+        yield SparkEngine(session.spark)

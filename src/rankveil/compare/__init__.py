@@ -1,7 +1,7 @@
 """Methods, ε and k side by side on one table. All of it is internal, unless the table is a public stand-in.
 
 grid.py        which settings are run: methods x ε x k x runs, and baselines
-encoded.py     a table read once and used for every cell
+held.py        a table read once and used for every cell
 stand_in.py    a table made from the plan alone
 run.py         one cell: rows drawn in memory, measured, forgotten
 journal.py     finished cells on the disk, so that a killed comparison goes on

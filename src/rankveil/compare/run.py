@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rankveil.compare.encoded import EncodedDataset, on_common_ranges, on_scale_of
 from rankveil.compare.grid import RESAMPLED, Cell, plan_for
+from rankveil.compare.held import on_common_ranges, on_scale_of
 from rankveil.errors import RankveilError
 from rankveil.evaluate import Evaluation, learning_scores, measure_all
 from rankveil.flow.declare import Plan, Records
+from rankveil.flow.declare.dataset import Dataset
 from rankveil.methods import method_named
 from rankveil.noise import RandomSource, Sampler
 from rankveil.pipeline import protected_rows
@@ -48,7 +49,7 @@ class Finding:
 class Bench:
     """The table, ready for cells; what a method groups is kept as long as the same grouping is asked for."""
 
-    dataset: EncodedDataset
+    dataset: Dataset
     plan: Plan
     source: RandomSource
     test: Records | None = None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rankveil.errors import PlanError
 from rankveil.flow.declare import Column, Plan, Records, declare_alone
 from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Grid
-from rankveil.flow.relink.model import matches_any
+from rankveil.flow.relink.draw import matches_any
 from rankveil.flow.relink.synthetic import ASSUMED_ROWS
 from rankveil.noise import Sampler, SeededSource
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rankveil._version import __version__
-from rankveil.compare.encoded import EncodedDataset, digest_of_plan, digest_of_table, of_records, read
 from rankveil.compare.grid import RESAMPLED, Cell, cells_of, plan_for
+from rankveil.compare.held import digest_of_plan, digest_of_table, of_records, read
 from rankveil.compare.journal import Journal
 from rankveil.compare.results import INTERNAL, Comparison, Row
 from rankveil.compare.run import Bench
@@ -20,6 +20,7 @@ from rankveil.compare.stand_in import made_table
 from rankveil.engines import open_table
 from rankveil.errors import OutputError, PlanError
 from rankveil.flow.declare import Plan, Records, encode
+from rankveil.flow.declare.dataset import Dataset
 from rankveil.noise import RandomSource, SystemSource
 from rankveil.pipeline import check_consent
 from rankveil.report.compare import page
@@ -148,10 +149,10 @@ def _duration(seconds: float) -> str:
     return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _table(table: object, plan: Plan, stand_in: object) -> tuple[EncodedDataset, dict[str, Any]]:
+def _table(table: object, plan: Plan, stand_in: object) -> tuple[Dataset, dict[str, Any]]:
     """The table to work on, and what is said about it. With a stand-in the table itself is not opened."""
     if isinstance(stand_in, str) and stand_in == MADE:
-        dataset = of_records(made_table(plan), "made from the plan")
+        dataset = of_records(made_table(plan), plan, "made from the plan")
         kind = "made from the plan alone; no data were read"
     elif stand_in is not None:
         dataset, kind = read(stand_in, plan), "a table said to be public"

@@ -12,13 +12,15 @@ from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from rankveil.engines.source import Table
-
 State = TypeVar("State")
 
 
 class Fold(Protocol, Generic[State]):
-    """A statistic: deterministic, no randomness, and its state does not grow with the number of rows."""
+    """A statistic: deterministic, no randomness, and its state does not grow with the number of rows.
+
+    Folds travel to other processes and machines: plain pickle must do, so they are frozen dataclasses, not closures.
+    `step` and `merge` may change their first argument in place; a state belongs to one thread at a time.
+    """
 
     @property
     def columns(self) -> Sequence[str]: ...
@@ -28,11 +30,3 @@ class Fold(Protocol, Generic[State]):
     def step(self, state: State, batch: pa.RecordBatch) -> State: ...
 
     def merge(self, first: State, second: State) -> State: ...
-
-
-def fold(table: Table, work: Fold[State]) -> State:
-    """Run a fold over all rows of a table, one batch after the other."""
-    state = work.zero()
-    for batch in table.batches(work.columns):
-        state = work.step(state, batch)
-    return state

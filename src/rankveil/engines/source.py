@@ -1,160 +1,119 @@
-"""Tables to read: CSV and Parquet files, pandas and polars frames, Arrow tables and streams.
-
-A table is a stream of Arrow record batches. Text files are handed on as text: what a text means (a number, a
-date, a missing value) is for the plan to say, and errors are counted there without showing a value.
-"""
+"""Tables to open: CSV and Parquet files, folders and patterns of them, pandas and polars frames, Arrow tables."""
 
 from __future__ import annotations
 
-import json
+import glob
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
-from rankveil.engines.dialect import Dialect, look_at
+from rankveil.engines.dialect import look_at
+from rankveil.engines.table import Part, Piece, Table, unreadable
 from rankveil.errors import TableError
 
+__all__ = ["MOST_COLUMNS", "Part", "Piece", "Table", "open_table"]
+
 MOST_COLUMNS = 1000
-_BLOCK = 16 << 20
-_BATCH_ROWS = 1 << 16
-
-
-@dataclass(frozen=True)
-class Table:
-    """Something with named columns that can be read as record batches."""
-
-    name: str
-    format: str  # csv, parquet, arrow, pandas, polars
-    schema: pa.Schema
-    path: Path | None = None
-    dialect: Dialect | None = None
-    _memory: pa.Table | None = field(default=None, repr=False)
-
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in order, restricted to `columns`."""
-        wanted = list(self.schema.names if columns is None else columns)
-        try:
-            if self._memory is not None:
-                yield from self._memory.select(wanted).to_batches()
-            elif self.format == "parquet":
-                with papq.ParquetFile(self.path) as file:
-                    for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=wanted):
-                        batch.validate(full=True)  # a damaged file may point outside its own memory
-                        yield batch
-            else:
-                yield from self._csv_batches(wanted)
-        except (pa.ArrowException, OSError, UnicodeError) as error:
-            # Arrow's own message may quote the line at fault, which is data.
-            raise _unreadable(self.name, error) from None
-
-    def _csv_batches(self, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-        dialect = self.dialect
-        assert dialect is not None  # noqa: S101 - set for every CSV table
-        misfits: list[tuple[int, int, int | None]] = []
-
-        def on_misfit(row: Any) -> str:
-            misfits.append((row.expected_columns, row.actual_columns, row.number))
-            return "error"
-
-        try:
-            reader = pacsv.open_csv(
-                pa.input_stream(str(self.path), compression="detect"),
-                read_options=pacsv.ReadOptions(
-                    encoding=dialect.encoding,
-                    block_size=_BLOCK,
-                    column_names=list(dialect.names),
-                    skip_rows=0,
-                    skip_rows_after_names=1,
-                ),
-                parse_options=pacsv.ParseOptions(
-                    delimiter=dialect.separator,
-                    newlines_in_values=True,
-                    # In a table of one column an empty line is a missing value, and rows are never dropped.
-                    ignore_empty_lines=len(dialect.names) > 1,
-                    invalid_row_handler=on_misfit,
-                ),
-                convert_options=pacsv.ConvertOptions(
-                    column_types=dict.fromkeys(dialect.names, pa.string()),
-                    include_columns=wanted,
-                    strings_can_be_null=False,
-                ),
-            )
-            yield from reader
-        except pa.ArrowInvalid:
-            if not misfits:
-                raise
-            expected, actual, number = misfits[0]
-            place = f"line {number}" if number is not None else "a line"
-            raise TableError(
-                f"Table {self.name}: {place} has {actual} fields where the header has {expected}.",
-                remedy="Check the separator and the quotes; [table] separator in the plan sets another one.",
-            ) from None
-
-    def unescaped(self, known: Sequence[str]) -> Table:
-        """A released text file without the apostrophe of escaped formulas before names that are `known` without it."""
-        if self.dialect is None:
-            return self
-        names = [
-            name[1:] if name[:1] == "'" and name not in known and name[1:] in known else name
-            for name in self.schema.names
-        ]
-        return replace(
-            self,
-            schema=pa.schema([(name, pa.string()) for name in names]),
-            dialect=replace(self.dialect, names=tuple(names)),
-        )
-
-    def rebuild(self, result: pa.Table) -> Any:
-        """A result in the same kind as the table that went in."""
-        if self.format == "pandas":
-            # PRIVACY: the index and the attributes of a frame are data that no plan declares; they stay behind.
-            return result.replace_schema_metadata(self._pandas_types(result.schema)).to_pandas()
-        if self.format == "polars":
-            import polars
-
-            return polars.from_arrow(result)
-        return result
-
-    def _pandas_types(self, result: pa.Schema) -> dict[str, str]:
-        """pandas' own types, such as Int64, as Arrow's metadata keep them, for columns whose type has not changed."""
-        known = json.loads(self.schema.metadata[b"pandas"])
-        unchanged = {field.name for field in result if field.type == self.schema.field(field.name).type}
-        columns = [column for column in known["columns"] if column["field_name"] in unchanged]
-        kept = {"index_columns": [], "column_indexes": known["column_indexes"], "columns": columns}
-        return {"pandas": json.dumps({**kept, "pandas_version": known["pandas_version"]})}
 
 
 def open_table(source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
-    """Look at a path, a data frame or anything with the Arrow C stream, without reading its rows yet."""
+    """Look at a path, a data frame or anything with the Arrow C stream, without reading its rows yet.
+
+    A path may name a file, a folder whose files are the parts of one table, or a pattern such as `2031-*.parquet`.
+    """
+    if type(source).__module__.startswith("pyspark."):
+        from rankveil.engines.spark.table import frame_table
+
+        return frame_table(source)
     path = Path(source) if isinstance(source, str | Path) else None
-    table = _open_memory(source) if path is None else _open_file(path, separator, encoding)
-    _check_names(table)
+    table = _open_memory(source) if path is None else _open_path(path, separator, encoding)
+    check_names(table)
     return table
 
 
-def _open_file(path: Path, separator: str | None, encoding: str | None) -> Table:
-    if not path.exists():
-        raise TableError(f"Table {path} does not exist.", remedy="Check the path.")
-    if path.is_dir():
-        raise TableError(f"Table {path} is a folder.", remedy="Give one CSV or Parquet file.")
+def _open_path(path: Path, separator: str | None, encoding: str | None) -> Table:
+    files = _files(path)
     try:
-        with path.open("rb") as file:
-            magic = file.read(4)
-        if magic == b"PAR1":
-            return Table(path.name, "parquet", papq.read_schema(path), path=path)
-    except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise _unreadable(path.name, error) from None
-    dialect = look_at(path, separator=separator, encoding=encoding)
-    schema = pa.schema([(name, pa.string()) for name in dialect.names])
-    return Table(path.name, "csv", schema, path=path, dialect=dialect)
+        formats = {file: _format(file) for file in files}
+    except OSError as error:
+        raise unreadable(path.name, error) from None
+    kind = formats[files[0]]
+    other = next((file for file in files if formats[file] != kind), None)
+    if other is not None:
+        raise TableError(
+            f"Table {path.name}: {files[0].name} is a {kind} file and {other.name} is not.",
+            remedy="Give parts of one format, or a pattern that leaves the others out.",
+        )
+    return _open_parquet(path, files) if kind == "parquet" else _open_csv(path, files, separator, encoding)
+
+
+def _files(path: Path) -> list[Path]:
+    """The parts of a table in the order of their names."""
+    if path.is_dir():
+        found = sorted(child for child in path.iterdir() if child.name[0] not in "._")
+        folder = next((child for child in found if child.is_dir()), None)
+        if folder is not None:
+            raise TableError(
+                f"Table {path} is a folder that holds another one, {folder.name}.",
+                remedy="Give a folder of CSV or Parquet files, or a pattern such as 'folder/*/*.parquet'. The name of a"
+                " folder is not read as a column.",
+            )
+        if not found:
+            raise TableError(f"Table {path} is a folder without files.", remedy="Check the path.")
+        return found
+    if path.exists():
+        return [path]
+    if glob.has_magic(str(path)):
+        base = Path(path.anchor or ".")
+        matches = sorted(base.glob(str(path.relative_to(base))))
+        found = [match for match in matches if match.name[0] not in "._" and match.is_file()]
+        if not found:
+            raise TableError(f"No file matches {path}.", remedy="Check the pattern.")
+        return found
+    raise TableError(f"Table {path} does not exist.", remedy="Check the path.")
+
+
+def _format(path: Path) -> str:
+    with path.open("rb") as file:
+        return "parquet" if file.read(4) == b"PAR1" else "csv"
+
+
+def _open_parquet(path: Path, files: list[Path]) -> Table:
+    schemas = []
+    for file in files:
+        try:
+            schemas.append(papq.read_schema(file))
+        except (pa.ArrowException, OSError, UnicodeError) as error:
+            raise unreadable(file.name, error) from None
+    first = schemas[0]
+    for file, schema in zip(files, schemas, strict=True):
+        if {(field.name, field.type) for field in schema} != {(field.name, field.type) for field in first}:
+            raise _other_columns(path, files[0], file, "names and types of columns")
+    return Table(path.name, "parquet", first, path=path, parts=tuple(map(Part, files)))
+
+
+def _open_csv(path: Path, files: list[Path], separator: str | None, encoding: str | None) -> Table:
+    first = look_at(files[0], separator=separator, encoding=encoding)
+    parts = [Part(files[0], first.encoding)]
+    for file in files[1:]:
+        dialect = look_at(file, separator=first.separator, encoding=encoding)
+        if dialect.names != first.names:
+            raise _other_columns(path, files[0], file, "header lines")
+        parts.append(Part(file, dialect.encoding))
+    schema = pa.schema([(name, pa.string()) for name in first.names])
+    return Table(path.name, "csv", schema, path=path, dialect=first, parts=tuple(parts))
+
+
+def _other_columns(path: Path, first: Path, other: Path, what: str) -> TableError:
+    return TableError(
+        f"Table {path.name}: its parts {first.name} and {other.name} have different {what}.",
+        remedy="All parts of a table have the same columns; give a pattern that leaves other files out.",
+    )
 
 
 def _open_memory(source: object) -> Table:
@@ -174,7 +133,7 @@ def _open_memory(source: object) -> Table:
                 remedy="Give a path, a pandas or polars frame, or anything with the Arrow C stream.",
             )
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise _unreadable("in memory", error) from None
+        raise unreadable("in memory", error) from None
     return Table("in memory", kind, table.schema, _memory=table)
 
 
@@ -214,7 +173,7 @@ def _own_text(value: Any) -> Any:
     return repr(type(value))  # no kind of column takes it: it is refused, without showing it
 
 
-def _check_names(table: Table) -> None:
+def check_names(table: Table) -> None:
     names = table.schema.names
     if len(names) > MOST_COLUMNS:
         raise TableError(
@@ -233,19 +192,3 @@ def _check_names(table: Table) -> None:
             f" {names.index(twice[0], first + 1) + 1} have the same name.",
             remedy="Give every column a name of its own, and check that the first line is the header.",
         )
-
-
-def _unreadable(name: str, error: Exception) -> TableError:
-    text = str(error)
-    if "straddl" in text or "block size" in text:
-        reason = f"a line is longer than {_BLOCK >> 20} MiB"
-    elif isinstance(error, UnicodeError) or "UTF8" in text.replace("-", "").upper():
-        reason = "it is not valid text in the expected encoding"
-    elif isinstance(error, OSError) and error.strerror:
-        reason = error.strerror
-    else:
-        reason = "it is damaged, or not what its beginning promises"
-    return TableError(
-        f"Table {name} cannot be read: {reason}.",
-        remedy="Check the file; [table] separator and encoding in the plan override what was detected.",
-    )

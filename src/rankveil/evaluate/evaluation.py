@@ -91,7 +91,7 @@ def evaluate(
 
 def release_file(path: Path) -> Path:
     """The release itself, where the folder of a release is named."""
-    if not path.is_dir():
+    if not path.is_dir() or any(path.glob("part-*")):  # a file, or a release in parts
         return path
     for name in ("release.csv", "release.parquet"):
         if (path / name).exists():

@@ -17,9 +17,11 @@ from rankveil.noise.laplace import discrete_laplace, representable_scale
 from rankveil.noise.randomized_response import flip_bits
 from rankveil.noise.sampling import Sampler
 from rankveil.noise.source import RandomSource, SeededSource, SystemSource
+from rankveil.noise.streams import KeyedSource, keys
 from rankveil.noise.uniform import below, permutation, signs, uint64s, uniform_floats
 
 __all__ = [
+    "KeyedSource",
     "RandomSource",
     "Sampler",
     "SeededSource",
@@ -30,6 +32,7 @@ __all__ = [
     "discrete_laplace",
     "exponential_mechanism",
     "flip_bits",
+    "keys",
     "laplace_floats",
     "permutation",
     "permute_and_flip",

@@ -16,8 +16,8 @@ import pytest
 
 import rankveil as rv
 from rankveil.compare import Cell, Comparison, Progress
-from rankveil.compare.encoded import read
 from rankveil.compare.grid import RESAMPLED, cells_of
+from rankveil.compare.held import read
 from rankveil.compare.results import INTERNAL, Row
 from rankveil.compare.run import MEASURES, Finding
 from rankveil.engines import open_table

@@ -5,14 +5,13 @@ Guarantee    Every pass over the rows checks them against the plan, and refuses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from rankveil.engines import Table
-from rankveil.engines.fold import fold
+from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter, silent
 from rankveil.flow.declare.domain import Codes
 from rankveil.flow.declare.schema import Misfits, Records, Schema, Tally, encode, encode_batch, refuse_misfits
 
@@ -20,18 +19,32 @@ State = TypeVar("State")
 CodeBatch = dict[str, Codes]
 
 
+class CodeFold(Protocol, Generic[State]):
+    """A fold over codes instead of values; the same rules hold (engines/fold.py)."""
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    def zero(self) -> State: ...
+
+    def step(self, state: State, batch: CodeBatch) -> State: ...
+
+    def merge(self, first: State, second: State) -> State: ...
+
+
 @dataclass(frozen=True)
-class _Counted(Generic[State]):
+class _Checked(Generic[State]):
     """A fold over codes that also tallies what does not fit the plan."""
 
     schema: Schema
-    columns: Sequence[str]
-    make: Callable[[], State]
-    add: Callable[[State, CodeBatch], State]
-    join: Callable[[State, State], State]
+    work: CodeFold[State]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.work.columns
 
     def zero(self) -> tuple[State, Tally]:
-        return self.make(), Tally(0, {})
+        return self.work.zero(), Tally(0, {})
 
     def step(self, state: tuple[State, Tally], batch: pa.RecordBatch) -> tuple[State, Tally]:
         encoded = {
@@ -41,16 +54,18 @@ class _Counted(Generic[State]):
         }
         seen = Tally(batch.num_rows, {name: Misfits.of(piece) for name, piece in encoded.items()})
         codes = {name: piece.codes for name, piece in encoded.items()}
-        return self.add(state[0], codes), state[1] + seen
+        return self.work.step(state[0], codes), state[1] + seen
 
     def merge(self, first: tuple[State, Tally], second: tuple[State, Tally]) -> tuple[State, Tally]:
-        return self.join(first[0], second[0]), first[1] + second[1]
+        return self.work.merge(first[0], second[0]), first[1] + second[1]
 
 
 @dataclass(frozen=True)
 class Dataset:
     schema: Schema
     table: Table
+    engine: Engine = field(default_factory=LocalEngine)
+    meter: Meter = no_meter
     _whole: list[Records] = field(default_factory=list, repr=False)
 
     def records(self) -> Records:
@@ -59,14 +74,13 @@ class Dataset:
             self._whole.append(encode(self.table, self.schema))
         return self._whole[0]
 
-    def fold(
-        self,
-        columns: Sequence[str],
-        zero: Callable[[], State],
-        step: Callable[[State, CodeBatch], State],
-        merge: Callable[[State, State], State],
-    ) -> tuple[State, int]:
+    def fold(self, work: CodeFold[State]) -> tuple[State, int]:
         """A statistic of the codes of some columns, and the number of rows."""
-        state, tally = fold(self.table, _Counted(self.schema, list(columns), zero, step, merge))
+        progress = silent if self.meter is no_meter else self.meter(self.table.expected_rows())
+        state, tally = self.engine.fold(self.table, _Checked(self.schema, work), progress)
         refuse_misfits(self.table.name, self.schema, tally)
         return state, tally.rows
+
+    def with_schema(self, schema: Schema) -> Dataset:
+        """The same rows, read another way."""
+        return Dataset(schema, self.table, self.engine, self.meter)

@@ -245,7 +245,7 @@ class Misfits:
 
     @classmethod
     def of(cls, encoded: Encoded) -> Misfits:
-        return cls(encoded.outside, encoded.unreadable, int(np.count_nonzero(encoded.codes == MISSING)))
+        return cls(encoded.outside, encoded.unreadable, encoded.without_code)
 
     def __add__(self, other: Misfits) -> Misfits:
         return Misfits(

@@ -24,6 +24,10 @@ from rankveil.flow.declare.dataset import CodeBatch, Dataset
 from rankveil.flow.declare.domain import MISSING, Codes, Grid
 
 _MOST_CELLS = 1 << 20
+_MOST_CODES = 1 << 24  # that are counted one by one: 64 MiB
+_SPREAD_CODES = 1 << 22  # from which sorting a batch first is quicker than adding to places far apart
+_MOST_RECENT = (1 << 31) - 1
+_ONE = np.int32(1)
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,9 @@ class CountGrid:
     """Public cells of one column: consecutive codes, and one more cell for missing where it may occur."""
 
     column: Column
+
+    def __getstate__(self) -> dict[str, Column]:
+        return {"column": self.column}  # edges follow from it, and are long: states that travel leave them behind
 
     @property
     def size(self) -> int:
@@ -115,6 +122,87 @@ def _each_once(ascending: NDArray[np.int64]) -> NDArray[np.int64]:
     return distinct
 
 
+class CellCounter:
+    """Counts of one column while they grow.
+
+    Codes are counted one by one in 32 bits, which keeps the array short: adding to random places of a long one is what
+    a pass spends its time on. They are added up to cells in 64 bits before they could overflow, and when states are
+    merged or sent away.
+    """
+
+    def __init__(self, grid: CountGrid) -> None:
+        self.grid = grid
+        self._cells = np.zeros(grid.cell_count, np.int64)
+        self._recent: NDArray[np.int32] | None = None  # of every code; the last place takes values without one
+        self._recent_rows = 0
+
+    def add(self, codes: Codes) -> None:
+        if self.grid.size > _MOST_CODES:
+            # In ascending order the search stays where the processor's cache is: four times as quick.
+            self._add_cells(self.grid.cells(np.sort(codes)))
+            return
+        if self._recent_rows + len(codes) > _MOST_RECENT:
+            self.settle()
+        if self._recent is None:
+            self._recent = np.zeros(self.grid.size + 1, np.int32)
+        if self.grid.size > _SPREAD_CODES:
+            codes = np.sort(codes.astype(np.int32)).astype(np.intp)
+        np.add.at(self._recent, codes, _ONE)  # missing is -1, which is the last place
+        self._recent_rows += len(codes)
+
+    def _add_cells(self, cells: NDArray[np.int64]) -> None:
+        # Values that do not fit the plan have no cell: the pass refuses the table at its end.
+        np.add.at(self._cells, cells[cells >= 0], 1)
+
+    def settle(self) -> NDArray[np.int64]:
+        """Everything added up to cells."""
+        if self._recent is not None:
+            present, edges = self._recent[:-1], self.grid.edges
+            cells = len(self._cells) - int(self.grid.column.allows_null)
+            self._cells[:cells] += present if edges is None else np.add.reduceat(present, edges[:-1], dtype=np.int64)
+            if self.grid.column.allows_null:
+                self._cells[-1] += self._recent[-1]
+        self._recent, self._recent_rows = None, 0
+        return self._cells
+
+    def __add__(self, other: CellCounter) -> CellCounter:
+        if self._recent is None or other._recent is None or self._recent_rows + other._recent_rows > _MOST_RECENT:
+            self.settle()
+            other.settle()
+        else:  # adding up to cells takes longer than adding
+            self._recent += other._recent
+            self._recent_rows += other._recent_rows
+        self._cells += other._cells
+        return self
+
+    def __getstate__(self) -> dict[str, object]:
+        self.settle()
+        return self.__dict__
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """The fold that counts."""
+
+    grids: dict[str, CountGrid]
+    only_checked: tuple[str, ...]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return [*self.grids, *self.only_checked]
+
+    def zero(self) -> dict[str, CellCounter]:
+        return {name: CellCounter(grid) for name, grid in self.grids.items()}
+
+    def step(self, state: dict[str, CellCounter], batch: CodeBatch) -> dict[str, CellCounter]:
+        for name, counter in state.items():
+            counter.add(batch[name])
+        return state
+
+    def merge(self, first: dict[str, CellCounter], second: dict[str, CellCounter]) -> dict[str, CellCounter]:
+        return {name: counter + second[name] for name, counter in first.items()}
+
+
 def count_columns(
     dataset: Dataset, columns: Sequence[Column], *, only_checked: Sequence[str] = ()
 ) -> tuple[dict[str, Counts], int]:
@@ -123,24 +211,5 @@ def count_columns(
     `only_checked`: columns that are read and checked against the plan, but not counted yet.
     """
     grids = {column.name: CountGrid(column) for column in columns}
-
-    def zero() -> dict[str, NDArray[np.int64]]:
-        return {name: np.zeros(grid.cell_count, np.int64) for name, grid in grids.items()}
-
-    def step(state: dict[str, NDArray[np.int64]], batch: CodeBatch) -> dict[str, NDArray[np.int64]]:
-        for name, grid in grids.items():
-            cells = grid.cells(batch[name])
-            cells = cells[cells >= 0]  # values that do not fit the plan: the pass refuses the table at its end
-            if len(state[name]) <= len(cells):
-                state[name] += np.bincount(cells, minlength=len(state[name]))
-            else:
-                np.add.at(state[name], cells, 1)
-        return state
-
-    def merge(
-        first: dict[str, NDArray[np.int64]], second: dict[str, NDArray[np.int64]]
-    ) -> dict[str, NDArray[np.int64]]:
-        return {name: first[name] + second[name] for name in first}
-
-    state, rows = dataset.fold([*grids, *only_checked], zero, step, merge)
-    return {name: Counts(grids[name], counts) for name, counts in state.items()}, rows
+    state, rows = dataset.fold(_Counting(grids, tuple(only_checked)))
+    return {name: Counts(grids[name], counter.settle()) for name, counter in state.items()}, rows

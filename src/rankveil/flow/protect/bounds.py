@@ -28,6 +28,7 @@ from rankveil.flow.microaggregate.counts import Counts, count_columns
 from rankveil.noise import RandomSource
 
 _DOUBLINGS = OUTER_STEPS.bit_length()  # cells on one side of zero: [2^(i-1), 2^i)
+_SIZE = 2 * _DOUBLINGS + 1
 _CHANCE = 0.1
 _SHARE = Fraction(1, 10)  # of the whole budget
 
@@ -76,23 +77,30 @@ def _paid(columns: Sequence[Column], budget: Budget) -> tuple[Price, Budget, Mec
     return price, budget.carve(budget.left, "after bounds"), note
 
 
+@dataclass(frozen=True)
+class _BoundCounting:
+    """The fold that counts records in cells that double in width."""
+
+    columns: tuple[str, ...]
+
+    def zero(self) -> dict[str, NDArray[np.int64]]:
+        return {name: np.zeros(_SIZE, np.int64) for name in self.columns}
+
+    def step(self, state: dict[str, NDArray[np.int64]], batch: CodeBatch) -> dict[str, NDArray[np.int64]]:
+        return {name: counts + np.bincount(_cells(batch[name]), minlength=_SIZE) for name, counts in state.items()}
+
+    def merge(
+        self, first: dict[str, NDArray[np.int64]], second: dict[str, NDArray[np.int64]]
+    ) -> dict[str, NDArray[np.int64]]:
+        return {name: first[name] + second[name] for name in first}
+
+
 def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Dataset:
     """The dataset with released bounds for the columns that asked for them."""
     wanted = [column for column in dataset.schema.protected if column.private_bounds]
-    size = 2 * _DOUBLINGS + 1
-
-    def zero() -> dict[str, NDArray[np.int64]]:
-        return {column.name: np.zeros(size, np.int64) for column in wanted}
-
-    def step(state: dict[str, NDArray[np.int64]], batch: CodeBatch) -> dict[str, NDArray[np.int64]]:
-        return {name: counts + np.bincount(_cells(batch[name]), minlength=size) for name, counts in state.items()}
-
-    def merge(a: dict[str, NDArray[np.int64]], b: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
-        return {name: a[name] + b[name] for name in a}
-
-    counts, _ = dataset.fold([column.name for column in wanted], zero, step, merge)
+    counts, _ = dataset.fold(_BoundCounting(tuple(column.name for column in wanted)))
     noise = (price / len(wanted)).laplace_or_gaussian(l1=2, l2_squared=2)
-    nats = math.log(size / _CHANCE)
+    nats = math.log(_SIZE / _CHANCE)
     threshold = noise.deviation * (nats / math.sqrt(2) if noise.name == "discrete Laplace" else math.sqrt(2 * nats))
     bounded = {}
     for column in wanted:
@@ -100,7 +108,7 @@ def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Data
         noisy = noise.added_to(counts[column.name], source)
         bounded[column.name] = _bounded(column, noisy > threshold)
     columns = tuple(bounded.get(column.name, column) for column in dataset.schema.columns)
-    return Dataset(Schema(columns, dataset.schema.impossible), dataset.table)
+    return dataset.with_schema(Schema(columns, dataset.schema.impossible))
 
 
 def _bounded(column: Column, occupied: NDArray[np.bool_]) -> Column:

@@ -17,16 +17,20 @@ Arithmetic   Positions and distances are integers (distances in units of 2^-20, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.errors import PlanError
 from rankveil.flow.budget import Mechanism
-from rankveil.flow.declare import Column, Records
+from rankveil.flow.declare import Column
+from rankveil.flow.declare.again import read_again
+from rankveil.flow.declare.dataset import CodeBatch
 from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.flow.microaggregate import SingleRecords
 from rankveil.flow.protect.results import PerturbedRecords
 from rankveil.noise import (
     RandomSource,
@@ -37,7 +41,6 @@ from rankveil.noise import (
 )
 
 DISTANCE_UNITS = 1 << 20
-_ROWS_AT_ONCE = 1 << 16
 
 
 def planned(column: Column, epsilon: Fraction) -> list[Mechanism]:
@@ -85,19 +88,27 @@ def _laplace_scale(name: str, grid: Grid, epsilon: Fraction) -> Fraction:
         ) from None
 
 
-def perturb_records(records: Records, shares: Mapping[str, Fraction], source: RandomSource) -> PerturbedRecords:
-    """Each protected value through its own channel, at the price of its column's share."""
-    codes = dict(records.public_codes)
-    notes: list[Mechanism] = []
-    for column in records.schema.protected:
-        mechanisms = planned(column, shares[column.name])
-        raw = records.codes[column.name]
-        if isinstance(column.domain, Grid):
-            codes[column.name] = _perturb_numbers(column.domain, raw, mechanisms, source)
-        else:
-            codes[column.name] = _perturb_labels(column, column.domain, raw, mechanisms[0], source)
-        notes.extend(mechanisms)
-    return PerturbedRecords(records.schema, records.row_count, codes, tuple(notes))
+def perturb_records(given: SingleRecords, shares: Mapping[str, Fraction], source: RandomSource) -> PerturbedRecords:
+    """Each protected value through its own channel, at the price of its column's share.
+
+    The channel is set here; records go through it, each once, when the rows are asked for.
+    """
+    mechanisms = {column.name: planned(column, shares[column.name]) for column in given.schema.protected}
+    stream = _perturbed(given, mechanisms, source)
+    return PerturbedRecords(given.schema, given.row_count, stream, tuple(chain.from_iterable(mechanisms.values())))
+
+
+def _perturbed(
+    given: SingleRecords, mechanisms: Mapping[str, list[Mechanism]], source: RandomSource
+) -> Iterator[CodeBatch]:
+    for codes in read_again(given.dataset, given.schema.names, given.row_count):
+        for column in given.schema.protected:
+            raw, of_column = codes[column.name], mechanisms[column.name]
+            if isinstance(column.domain, Grid):
+                codes[column.name] = _perturb_numbers(column.domain, raw, of_column, source)
+            else:
+                codes[column.name] = _perturb_labels(column, column.domain, raw, of_column[0], source)
+        yield codes
 
 
 def _perturb_numbers(grid: Grid, codes: Codes, mechanisms: list[Mechanism], source: RandomSource) -> Codes:
@@ -120,10 +131,7 @@ def _perturb_labels(
     distances = label_distances(nominal, with_missing=column.allows_null)
     last = len(distances) - 1
     inputs = np.where(codes == MISSING, last, codes)
-    drawn = np.empty_like(codes)
-    for first in range(0, len(codes), _ROWS_AT_ONCE):
-        some = slice(first, first + _ROWS_AT_ONCE)
-        drawn[some] = exponential_mechanism(-distances[inputs[some]], mechanism.scale * DISTANCE_UNITS, source)
+    drawn = exponential_mechanism(-distances[inputs], mechanism.scale * DISTANCE_UNITS, source)
     if column.allows_null:
         drawn[drawn == last] = MISSING
     return drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rankveil.flow.budget import Mechanism
@@ -12,11 +13,14 @@ from rankveil.flow.microaggregate import Clustering
 
 @dataclass(frozen=True)
 class PerturbedRecords:
-    """Every record after its own noise, still in its row."""
+    """Every record after its own noise, still in its row, in batches that can be gone through once.
+
+    PRIVACY: once, because going through them again would draw a second noise for the same records.
+    """
 
     schema: Schema
     row_count: int
-    codes: dict[str, Codes]
+    stream: Iterator[dict[str, Codes]]
     notes: tuple[Mechanism, ...]
 
 

@@ -6,13 +6,14 @@ pairs.py       two-way counts over released cells: one more pass over the data
 signs.py       correlations from noisy sign products
 select.py      which pairs are worth measuring, chosen with budget
 tables.py      noisy two-way tables, denoised and consistent with the marginals
-model.py       rows of cells that fit all released tables, and values drawn for them
+model.py       rows of cells that fit all released tables
+draw.py        values for them: fresh rows in pieces
 synthetic.py   all of it: the method `synthetic`
 channel.py     one record's cells through one joint channel
 grouping.py    which groups go through it, by a public rule, and what its outputs say
 aligned.py     the method `aligned`
 """
 
-from rankveil.flow.relink.rows import Rows, own_cluster, own_row
+from rankveil.flow.relink.rows import Piece, Rows, own_cluster, own_row
 
-__all__ = ["Rows", "own_cluster", "own_row"]
+__all__ = ["Piece", "Rows", "own_cluster", "own_row"]

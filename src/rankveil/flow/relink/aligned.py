@@ -25,9 +25,9 @@ from fractions import Fraction
 import numpy as np
 
 from rankveil.flow.budget import Budget, Mechanism
-from rankveil.flow.declare import Plan, Records, declare_alone
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.declare.domain import Codes
+from rankveil.flow.declare import Plan, declare_alone
+from rankveil.flow.declare.again import read_again
+from rankveil.flow.declare.dataset import CodeBatch, Dataset
 from rankveil.flow.protect.bounds import planned_bounds, with_bounds
 from rankveil.flow.protect.marginals.choose import BASE_CELLS, planned_marginals, release_marginals
 from rankveil.flow.protect.marginals.shape import Marginal
@@ -41,7 +41,6 @@ _RECORDS_PER_DEVIATION = 300
 _LEAST_SHARE, _LARGEST_SHARE = 0.05, 0.5
 _LIGHTEST_CELL = 4 * BASE_CELLS  # a cell holds at least one record in so many
 _ASSUMED_ROWS = 10_000
-_BATCH = 1 << 16
 
 
 def share_for_marginals(epsilon: Fraction, rows: int, columns: int) -> Fraction:
@@ -84,30 +83,27 @@ def rows_through_channel(given: MarginalsForRows, budget: Budget, source: Random
         given.rows,
         (*given.notes, note),
         row_aligned=True,
-        batches=_drawn(given.dataset.records(), given.marginals, linkage, source),
+        stream=_drawn(given, linkage, source),
         linkage="channel",
         remarks=lower_bounds(budget.epsilon, len(given.marginals)),
     )
 
 
-def _drawn(
-    records: Records, marginals: dict[str, Marginal], linkage: Linkage, source: RandomSource
-) -> Iterator[dict[str, Codes]]:
+def _drawn(given: MarginalsForRows, linkage: Linkage, source: RandomSource) -> Iterator[CodeBatch]:
     """Released rows in the order of the records, batch by batch."""
     sampler = Sampler(source)
-    for start in range(0, records.row_count, _BATCH):
-        part = slice(start, start + _BATCH)
+    for codes in read_again(given.dataset, given.dataset.schema.names, given.rows):
         cells = np.column_stack(
             [
-                linkage.groupings[name].groups[marginal.cell_of(records.codes[name][part])]
-                for name, marginal in marginals.items()
+                linkage.groupings[name].groups[marginal.cell_of(codes[name])]
+                for name, marginal in given.marginals.items()
             ]
         )
+        # PRIVACY: every record goes through its channel once; what was read of it is overwritten by what came out.
         outputs = linkage.channel.draw(cells, source)
-        batch = {name: codes[part] for name, codes in records.public_codes.items()}
-        for place, (name, marginal) in enumerate(marginals.items()):
-            batch[name] = marginal.values_in(linkage.cells(name, outputs[:, place], sampler), sampler)
-        yield batch
+        for place, (name, marginal) in enumerate(given.marginals.items()):
+            codes[name] = marginal.values_in(linkage.cells(name, outputs[:, place], sampler), sampler)
+        yield codes
 
 
 def lower_bounds(epsilon: Fraction, columns: int) -> tuple[str, ...]:

@@ -4,8 +4,8 @@ Post-processing: reads the public columns, which everyone knows, and released nu
 
 For each row several candidates are drawn along the spanning tree of the tables, starting from the row's own public
 cells. The candidates' weights are raked until all tables fit, each row's candidates adding up to one, and one
-candidate is kept per row. Large tables are worked off in blocks, whose share of each table follows from their public
-values.
+candidate is kept per row. Tables are worked off in blocks, read one after the other, whose share of each table follows
+from their public values.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.flow.declare.again import in_blocks, read_again
+from rankveil.flow.declare.dataset import CodeBatch, Dataset
 from rankveil.flow.declare.domain import Codes
-from rankveil.flow.declare.schema import Schema
 from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal
-from rankveil.flow.relink.model import column_values, matches_any, rake, sampled_along_tree, table_cells
+from rankveil.flow.relink.draw import Law, law_of, matches_any
+from rankveil.flow.relink.model import rake, sampled_along_tree, table_cells
 from rankveil.flow.relink.tables import NoisyTable
 from rankveil.noise import Sampler
 
@@ -30,21 +32,23 @@ _CANDIDATES = 6
 
 @dataclass(frozen=True)
 class ConditionalModel:
-    schema: Schema
+    dataset: Dataset
     marginals: Mapping[str, Marginal]  # public ones first
-    public_codes: dict[str, Codes]
     tables: list[NoisyTable]
     correlations: Floats
     rows: int
 
     def draw(self, sampler: Sampler) -> Iterator[dict[str, Codes]]:
         """All rows in their order, in blocks."""
-        for first in range(0, self.rows, _BLOCK):
-            yield self._block(
-                {name: codes[first : first + _BLOCK] for name, codes in self.public_codes.items()}, sampler
-            )
+        laws = {name: law_of(self.marginals[name]) for name in self.marginals if name not in self.public}
+        for public in in_blocks(read_again(self.dataset, self.public, self.rows), _BLOCK):
+            yield self._block(public, laws, sampler)
 
-    def _block(self, public: dict[str, Codes], sampler: Sampler) -> dict[str, Codes]:
+    @property
+    def public(self) -> list[str]:
+        return [column.name for column in self.dataset.schema.columns if not column.protected]
+
+    def _block(self, public: CodeBatch, laws: Mapping[str, Law], sampler: Sampler) -> CodeBatch:
         count = len(next(iter(public.values())))
         candidates = {name: np.repeat(codes, _CANDIDATES) for name, codes in public.items()}
         latent = self._latent(candidates, sampler)
@@ -53,9 +57,10 @@ class ConditionalModel:
         weights = self._raked(cells, count)
         chosen = _one_of_each(weights.reshape(count, _CANDIDATES), sampler)
         codes = dict(public)
-        for place, (name, marginal) in enumerate(self.marginals.items()):
-            if name not in public:
-                codes[name] = column_values(marginal, cells[chosen, place], latent[chosen, place], sampler)
+        for place, name in enumerate(self.marginals):
+            if name in laws:
+                keys = laws[name].keys(cells[chosen, place], latent[chosen, place])
+                codes[name] = laws[name].handed_out(keys, float(sampler.uniform(1)[0]), sampler)
         return self._possible(codes, sampler)
 
     def _latent(self, candidates: dict[str, Codes], sampler: Sampler) -> Floats:
@@ -88,7 +93,7 @@ class ConditionalModel:
             index = table_cells(table, cells, column)
             target = table.estimate * share
             for axis, name in enumerate(table.pair):
-                if name in self.public_codes:  # the block's own public values, not the table's average
+                if name in self.public:  # the block's own public values, not the table's average
                     group = table.row_group if axis == 0 else table.column_group
                     here = np.bincount(group[cells[:, column[name]]], weights, minlength=target.shape[axis])
                     sums = target.sum(axis=1 - axis)
@@ -101,12 +106,12 @@ class ConditionalModel:
     def _possible(self, codes: dict[str, Codes], sampler: Sampler) -> dict[str, Codes]:
         """Rows that cannot occur take the protected values of other rows, until they can."""
         for _ in range(20):
-            wrong = np.flatnonzero(matches_any(self.schema.impossible, codes))
+            wrong = np.flatnonzero(matches_any(self.dataset.schema.impossible, codes))
             if not len(wrong):
                 break
             donors = sampler.permutation(len(next(iter(codes.values()))))[: len(wrong)]
             for name, column in codes.items():
-                if name not in self.public_codes:
+                if name not in self.public:
                     column[wrong] = column[np.resize(donors, len(wrong))]
         return codes
 

@@ -1,21 +1,18 @@
-"""Rows of cells that fit all released tables, and values drawn for them. Post-processing: reads released numbers only.
+"""Rows of cells that fit all released tables. Post-processing: reads released numbers only.
 
 A set of weighted rows stands for the joint distribution. It is sampled along a spanning tree of the tables, with
 quotas instead of coin flips; what the tree does not say is filled in by the latent normal vectors of the copula; and
-then the weights are raked until all tables fit. Any number of released rows is drawn from the set in batches.
+then the weights are raked until all tables fit. Any number of released rows is drawn from the set: draw.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.errors import PlanError
-from rankveil.flow.declare.domain import Codes
-from rankveil.flow.declare.schema import Combination
 from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal, quotas
 from rankveil.flow.relink.select import spanning_order
@@ -25,8 +22,6 @@ from rankveil.noise import Sampler
 
 _FEWEST_SET_ROWS, _MOST_SET_ROWS = 20_000, 100_000
 _SWEEPS = 10
-_BATCH = 1 << 17
-_MOST_FRUITLESS = 20
 
 
 @dataclass(frozen=True)
@@ -37,55 +32,6 @@ class RowModel:
     cells: NDArray[np.int64]  # rows x columns
     latent: Floats
     weights: Floats
-
-    def draw(self, count: int, sampler: Sampler, impossible: Sequence[Combination] = ()) -> Iterator[dict[str, Codes]]:
-        """`count` rows, in batches, none of them impossible."""
-        order = sampler.permutation(len(self.weights))
-        remaining, fruitless = count, 0
-        while remaining:
-            size = min(remaining, _BATCH)
-            times = quotas(self.weights[order][None, :], np.array([size]), sampler)[0]
-            codes = self._valued(np.repeat(order, times), sampler)
-            possible = ~matches_any(impossible, codes)
-            kept = int(np.count_nonzero(possible))
-            fruitless = 0 if kept else fruitless + 1
-            if fruitless > _MOST_FRUITLESS:
-                raise PlanError(
-                    "The combinations that the plan calls impossible leave no row that the released model can give.",
-                    cost="The budget is spent, and no release was written.",
-                    remedy="Check the entries of `impossible`.",
-                )
-            if kept:
-                yield codes if kept == size else {name: column[possible] for name, column in codes.items()}
-            remaining -= kept
-
-    def _valued(self, chosen: NDArray[np.int64], sampler: Sampler) -> dict[str, Codes]:
-        shuffled = sampler.permutation(len(chosen))
-        return {
-            name: column_values(marginal, self.cells[chosen, place], self.latent[chosen, place], sampler)[shuffled]
-            for place, (name, marginal) in enumerate(self.marginals.items())
-        }
-
-
-def column_values(marginal: Marginal, cells: NDArray[np.int64], latent: Floats, sampler: Sampler) -> Codes:
-    """A column's values, drawn from its marginal, handed out by cell and inside a cell by the latent value."""
-    # Rows drawn several times share a latent value; the jitter lets them part.
-    by_latent = np.argsort(latent + sampler.normal(len(latent), 1)[:, 0], kind="stable")
-    order = by_latent[np.argsort(cells[by_latent], kind="stable")]
-    codes = np.empty(len(cells), np.int64)
-    codes[order] = marginal.values(len(cells), sampler)
-    return codes
-
-
-def matches_any(combinations: Sequence[Combination], codes: Mapping[str, Codes]) -> NDArray[np.bool_]:
-    """Which rows match one of the combinations."""
-    matched = np.zeros(len(next(iter(codes.values()))), np.bool_)
-    for combination in combinations:
-        here = np.ones(len(matched), np.bool_)
-        for name, labels in combination.items():
-            here &= np.isin(codes[name], labels)
-        matched |= here
-    return matched
 
 
 def model_from_copula(marginals: Mapping[str, Marginal], correlations: Floats, rows: int, sampler: Sampler) -> RowModel:

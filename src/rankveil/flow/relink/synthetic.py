@@ -33,9 +33,10 @@ from rankveil.flow.protect.marginals.choose import (
 from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal
 from rankveil.flow.relink.conditional import ConditionalModel
+from rankveil.flow.relink.draw import RowMaker
 from rankveil.flow.relink.model import denoised, model_from_copula, model_from_tables
 from rankveil.flow.relink.pairs import count_pairs
-from rankveil.flow.relink.rows import Rows
+from rankveil.flow.relink.rows import Rows, cut
 from rankveil.flow.relink.select import Selection, select_pairs
 from rankveil.flow.relink.signs import latent_correlations, sign_noise
 from rankveil.flow.relink.tables import NoisyTable, refine_marginals, release_tables
@@ -148,21 +149,35 @@ def fresh_rows(given: ReleasedMarginals, budget: Budget, source: RandomSource) -
     sampler = Sampler(source)
     if len(schema.protected) < len(schema.columns):
         model = ConditionalModel(
-            schema,
+            given.dataset,
             given.marginals,
-            given.dataset.records().public_codes,
             denoised(linked.tables, given.marginals, given.rows),
             linked.correlations,
             given.rows,
         )
-        batches = model.draw(sampler)
-    elif linked.tables:
+        return Rows(
+            schema,
+            given.rows,
+            tuple(notes),
+            row_aligned=False,
+            stream=model.draw(sampler),
+            linkage=given.division.linkage,
+        )
+    if linked.tables:
         fitted = model_from_tables(given.marginals, linked.tables, linked.correlations, given.rows, sampler)
-        batches = fitted.draw(given.rows, sampler, schema.impossible)
     else:
         fitted = model_from_copula(given.marginals, linked.correlations, given.rows, sampler)
-        batches = fitted.draw(given.rows, sampler, schema.impossible)
-    return Rows(schema, given.rows, tuple(notes), row_aligned=False, batches=batches, linkage=given.division.linkage)
+    pieces = cut(given.rows, source)
+    maker = RowMaker.of(fitted, len(pieces), schema.impossible, sampler)
+    return Rows(
+        schema,
+        given.rows,
+        tuple(notes),
+        row_aligned=False,
+        pieces=pieces,
+        make=maker.make,
+        linkage=given.division.linkage,
+    )
 
 
 @dataclass(frozen=True)

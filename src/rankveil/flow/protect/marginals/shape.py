@@ -1,7 +1,7 @@
 """A released marginal: a quantile function to draw values from, and base cells to link columns by. Post-processing.
 
-Both kinds of column answer the same questions: `cell_of` (code -> base cell), `mass` (of each base cell), `values`
-(n codes that follow the marginal, cell by cell). Missing is a base cell of its own, the last one.
+Both kinds of column answer the same questions: `cell_of` (code -> base cell), `mass` (of each base cell), `strips`
+(of equally likely codes, cell by cell). Missing is a base cell of its own, the last one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from rankveil.flow.declare.domain import MISSING, Codes
 from rankveil.flow.protect.marginals.cells import Groups, group_nominal, group_ordered
 from rankveil.flow.protect.marginals.projection import Floats
+from rankveil.flow.protect.marginals.strips import Strips
 from rankveil.flow.protect.marginals.tree import Segments
 from rankveil.noise import Sampler
+
+_STEPS_OF_A_SLOPE = 16
+_FEW_EDGES = 32
 
 
 def quotas(weights: Floats, totals: NDArray[np.int64], sampler: Sampler) -> NDArray[np.int64]:
@@ -82,8 +86,24 @@ class OrderedMarginal:
         return codes
 
     def cell_of(self, codes: Codes) -> NDArray[np.int64]:
-        cells = np.searchsorted(self.edges, codes, side="right").astype(np.int64)
-        return np.where(codes == MISSING, self.cell_count - 1, cells) if self.null else cells
+        return self.small_cell_of(codes).astype(np.int64)
+
+    def small_cell_of(self, codes: Codes) -> NDArray[np.uint8]:
+        """The same in one byte: there are few base cells."""
+        if len(self.edges) > _FEW_EDGES:
+            cells = np.searchsorted(self.edges, codes, side="right").astype(np.uint8)
+        else:  # comparing with each is quicker than a search
+            short = codes.astype(np.int32) if self.size < 1 << 31 else codes
+            cells = np.zeros(len(codes), np.uint8)
+            for edge in self.edges.astype(short.dtype):
+                cells += short >= edge
+        if self.null:
+            cells[codes == MISSING] = self.cell_count - 1
+        return cells
+
+    @property
+    def code_count(self) -> int:
+        return self.size
 
     def group(self, most: int, least: float) -> Groups:
         """Base cells in fewer groups; missing stays by itself."""
@@ -92,14 +112,21 @@ class OrderedMarginal:
         groups = group_ordered(self.mass[:-1], max(most - 1, 1), least)
         return np.append(groups, groups.max() + 1)
 
-    def values(self, count: int, sampler: Sampler) -> Codes:
-        """`count` codes in ascending order of their cell: systematic quantiles inside each cell."""
-        per_cell = quotas(self.mass[None, :], np.array([count]), sampler)[0]
-        present = per_cell[:-1] if self.null else per_cell
-        cell = np.repeat(np.arange(len(present)), present)
-        place = np.arange(len(cell)) - np.repeat(np.cumsum(present) - present, present)
-        codes = self._inside(cell, (place + sampler.uniform(len(cell))) / present[cell])
-        return np.append(codes, np.full(int(per_cell[-1]), MISSING)) if self.null else codes
+    def strips(self) -> Strips:
+        """The density of the segments, with the mass that each base cell has by now."""
+        tilted = np.flatnonzero(self._tilt != 0)
+        width = self._high[tilted] - self._low[tilted]
+        inner = self._low[tilted] + np.arange(1, _STEPS_OF_A_SLOPE)[:, None] * width // _STEPS_OF_A_SLOPE
+        ends = np.unique(np.concatenate([[0], self._low, self._high, self.edges, inner.ravel(), [self.size]]))
+        low, width = ends[:-1], np.diff(ends)
+        mass = np.maximum(np.diff(self._cumulative(ends)), 0.0)
+        cell = np.searchsorted(self.edges, low, side="right")
+        in_cell = np.bincount(cell, mass, minlength=len(self.edges) + 1)
+        mass = np.where(in_cell[cell] > 0, mass, width)  # a cell without a shape is flat
+        mass *= (self.mass[: len(in_cell)] / np.bincount(cell, mass, minlength=len(in_cell)))[cell]
+        if self.null:
+            low, width, mass = np.append(low, MISSING), np.append(width, 1), np.append(mass, self.mass[-1])
+        return Strips.of(low, width, mass)
 
     def values_in(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
         """One code in each of these base cells, independent of each other."""
@@ -153,22 +180,26 @@ class NominalMarginal:
         # MISSING is -1, which is the last entry.
         return self._cell[codes]
 
+    @property
+    def code_count(self) -> int:
+        return len(self._cell) - int(self.null)
+
     def group(self, most: int, least: float) -> Groups:
         if not self.null:
             return group_nominal(self.mass, most, least)
         groups = group_nominal(self.mass[:-1], max(most - 1, 1), least)
         return np.append(groups, groups.max() + 1)
 
-    def values(self, count: int, sampler: Sampler) -> Codes:
-        per_cell = quotas(self.mass[None, :], np.array([count]), sampler)[0]
-        codes = []
-        for cell, wanted in enumerate(per_cell):
-            labels = np.flatnonzero(self._cell == cell)
-            codes.append(np.repeat(labels, quotas(self._label_mass[labels][None, :], np.array([wanted]), sampler)[0]))
-        drawn = np.concatenate(codes)
-        if self.null:
-            drawn[drawn == len(self._label_mass) - 1] = MISSING
-        return drawn
+    def strips(self) -> Strips:
+        """Labels by their base cell, each with its part of the mass that the cell has by now."""
+        labels = np.argsort(self._cell, kind="stable")
+        cell = self._cell[labels]
+        mass = self._label_mass[labels]
+        in_cell = np.bincount(self._cell, self._label_mass)
+        mass = np.where(in_cell[cell] > 0, mass, 1.0)
+        mass = mass * (self.mass / np.bincount(cell, mass))[cell]
+        codes = np.where(labels == len(self._label_mass) - 1, MISSING, labels) if self.null else labels
+        return Strips.of(codes.astype(np.int64), np.ones(len(codes), np.int64), mass)
 
     def values_in(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
         """One label in each of these base cells, independent of each other."""

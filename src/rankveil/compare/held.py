@@ -1,52 +1,39 @@
-"""A table read once and kept as codes: every cell of a comparison works on the same ones.
+"""A table read once and kept in memory: every cell of a comparison works on the same one.
 
-Guarantee    None beyond what the cells' methods give. The codes are raw data; nothing here is written.
+Guarantee    None beyond what the cells' methods give. The table is raw data; nothing here is written.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 
-from rankveil.engines import Table, open_table
+from rankveil.engines import open_table
 from rankveil.flow.declare import Plan, Records, Schema, declare
-from rankveil.flow.declare.dataset import CodeBatch, Dataset, State
+from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
 
 
-@dataclass(frozen=True)
-class EncodedDataset(Dataset):
-    """A dataset whose passes go over codes in memory: the whole table is one batch."""
-
-    def fold(
-        self,
-        columns: Sequence[str],
-        zero: Callable[[], State],
-        step: Callable[[State, CodeBatch], State],
-        merge: Callable[[State, State], State],
-    ) -> tuple[State, int]:
-        records = self.records()
-        return step(zero(), {name: records.codes[name] for name in columns}), records.row_count
-
-
-def read(table: object, plan: Plan) -> EncodedDataset:
-    """Open a table, check it against the plan, and keep its codes."""
+def read(table: object, plan: Plan) -> Dataset:
+    """Open a table, check it against the plan, and keep it in memory for all cells."""
     opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
-    dataset = EncodedDataset(declare(plan, opened), opened)
+    schema = declare(plan, opened)
+    dataset = Dataset(schema, opened.in_memory())
     dataset.records()
     return dataset
 
 
-def of_records(records: Records, name: str) -> EncodedDataset:
-    """Codes that come from no table."""
-    nowhere = pa.schema([(column.name, pa.string()) for column in records.schema.columns])
-    return EncodedDataset(records.schema, Table(name, "arrow", nowhere), [records])
+def of_records(records: Records, plan: Plan, name: str) -> Dataset:
+    """A table that nobody has given."""
+    values = {column.name: column.decode(records.codes[column.name]) for column in records.schema.columns}
+    dropped = {entry: pa.nulls(records.row_count) for entry in plan.columns if entry not in values}
+    table = replace(open_table(pa.table({**values, **dropped})), name=name)
+    return Dataset(declare(plan, table), table)
 
 
 def digest_of_table(records: Records) -> str:

@@ -1,0 +1,124 @@
+"""Folds on a Spark cluster, and work spread over its executors.
+
+Guarantee    The state is the one that the local engine gives for the same rows, bit for bit, whatever the partitions,
+             and whatever tasks are lost and run again.
+Argument     Every partition is folded into one state, which Spark hands on once. Merging is associative and commutative
+             on integers. States are merged in a tree on the executors, by a key that is a function of the partition's
+             number alone, so a state that is computed again goes where it went before.
+Memory       An executor's task holds two states; the driver holds two, and FAN_IN more that are compressed.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from rankveil.engines.engine import RowProgress, silent
+from rankveil.engines.fold import Fold, State
+from rankveil.engines.spark import session as sessions
+from rankveil.engines.spark.table import FrameTable, open_for_spark
+from rankveil.engines.spark.tasks import (
+    RESULT_TYPE,
+    FoldFiles,
+    FoldRows,
+    MakeRows,
+    MergeStates,
+    Result,
+    RunItems,
+    merge_results,
+    result_of,
+)
+from rankveil.engines.table import Table
+from rankveil.errors import OutputError, RankveilError, TableError
+
+FAN_IN = 16  # states merged by one task
+_TASKS_PER_SLOT = 4  # more would send more states, fewer would leave slots idle at the end
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class SparkEngine:
+    """Runs on the session that is given."""
+
+    spark: Any
+    fan_in: int = FAN_IN
+    name: str = "spark"
+
+    @property
+    def slots(self) -> int:
+        """How many tasks can run at once."""
+        return sessions.parallelism(self.spark)
+
+    def open(self, source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
+        """A data frame, the name of a catalogue table, a path or a URL, without reading its rows."""
+        return open_for_spark(self.spark, source, separator=separator, encoding=encoding)
+
+    def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State:
+        pickled = pickle.dumps(work)
+        with sessions.spark_errors(f"Table {table.name} cannot be read", _table_error):
+            most = _TASKS_PER_SLOT * self.slots
+            if isinstance(table, FrameTable):
+                frame = table.select(work.columns).coalesce(most)
+                states = frame.mapInArrow(FoldRows(pickled), RESULT_TYPE)
+                parts = most
+            elif table.path is not None:
+                pieces = tuple(table.pieces())
+                parts = min(most, len(pieces))
+                states = self._numbers(len(pieces), parts).mapInArrow(FoldFiles(pickled, pieces), RESULT_TYPE)
+            else:
+                raise TableError(
+                    f"The table is in this process's memory ({table.format}), where no executor can read it.",
+                    remedy="Use the local engine for it, or give Spark a data frame, a table or a path.",
+                )
+            merged = merge_results(work, self._collected(self._merged(states, parts, pickled)))
+        progress(merged.rows)
+        return merged.content  # type: ignore[no-any-return]
+
+    def _merged(self, states: Any, parts: int, work: bytes) -> Any:
+        """States merged on the executors until the driver can take the rest."""
+        from pyspark.sql.functions import col, floor
+
+        while parts > self.fan_in:
+            parts = -(-parts // self.fan_in)
+            together = floor(col("part") / self.fan_in)
+            states = states.repartition(parts, together).mapInArrow(MergeStates(work), RESULT_TYPE)
+        return states
+
+    def map(self, task: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[Made]:
+        """What `task` makes of each item, in their order. The task may run more than once for an item."""
+        with sessions.spark_errors("Work on the executors could not be finished", _output_error):
+            rows = self._numbers(len(items), len(items)).mapInArrow(
+                RunItems(pickle.dumps(task), pickle.dumps(list(items))), RESULT_TYPE
+            )
+            made = {result.part: result.content for result in self._collected(rows)}
+        yield from (made[number] for number in range(len(items)))
+
+    def frame(self, make: Callable[[Item], Iterator[pa.RecordBatch]], items: Sequence[Item], schema: pa.Schema) -> Any:
+        """A data frame whose rows are made when Spark asks for them: the same each time."""
+        with sessions.spark_errors("The rows could not be made", _output_error):
+            return self._numbers(len(items), len(items)).mapInArrow(
+                MakeRows(pickle.dumps(make), pickle.dumps(list(items))),
+                self.spark.createDataFrame(schema.empty_table()).schema,
+            )
+
+    def _numbers(self, count: int, parts: int) -> Any:
+        return self.spark.range(0, count, 1, max(1, parts))
+
+    def _collected(self, rows: Any) -> Iterator[Result]:
+        # Row by row: the driver then holds the states compressed, and takes one apart at a time.
+        for row in rows.collect():
+            yield result_of(row.part, row.rows, row.refusal, row.content)
+
+
+def _table_error(problem: str, remedy: str) -> RankveilError:
+    return TableError(problem, remedy=remedy)
+
+
+def _output_error(problem: str, remedy: str) -> RankveilError:
+    return OutputError(problem, remedy=remedy)

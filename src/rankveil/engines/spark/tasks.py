@@ -1,0 +1,239 @@
+"""What runs on the executors: steps of folds, merges of their states, and pieces of other work.
+
+Guarantee    A task is a function of what it is sent and of the rows it reads. It draws no randomness that a release
+             depends on, so a task that Spark runs twice, after a failure or on suspicion, gives the same result twice.
+Argument     Folds are deterministic (engines/fold.py). Noise is drawn by the driver and never sent out for drawing.
+
+What a task has to refuse travels as a row: the text of an exception that Spark carries may quote data.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from rankveil import errors
+from rankveil._version import __version__
+from rankveil.engines.fold import Fold
+from rankveil.engines.table import Piece
+
+# `part` says which partition a state comes from: it decides where states are merged, and no part may come twice.
+RESULT_TYPE = "part long, rows long, refusal boolean, content binary"
+_COLUMNS = ("part", "rows", "refusal", "content")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One row that a task gives back."""
+
+    part: int
+    rows: int
+    content: Any
+
+    def row(self) -> pa.RecordBatch:
+        return _row(self.part, self.rows, False, packed(self.content))
+
+
+def packed(content: Any) -> bytes:
+    """Pickled and compressed: most cells of a count are empty, and eight million bytes of them become a few."""
+    raw = pickle.dumps(content, protocol=5)
+    buffer: pa.Buffer = pa.compress(raw, codec="zstd")
+    return b"".join([len(raw).to_bytes(8, "little"), buffer.to_pybytes()])
+
+
+def unpacked(content: bytes) -> Any:
+    size = int.from_bytes(content[:8], "little")
+    return pickle.loads(pa.decompress(content[8:], decompressed_size=size, codec="zstd"))
+
+
+def results(batches: Iterator[pa.RecordBatch]) -> Iterator[Result]:
+    """Rows of RESULT_TYPE as results. A refusal is raised."""
+    for batch in batches:
+        for place in range(batch.num_rows):
+            part, rows, refusal, content = (batch.column(name)[place].as_py() for name in _COLUMNS)
+            yield result_of(part, rows, refusal, content)
+
+
+def result_of(part: int, rows: int, refusal: bool, content: bytes) -> Result:
+    if refusal:
+        raise _refusal(content)
+    return Result(part, rows, unpacked(bytes(content)))
+
+
+def _row(part: int, rows: int, refusal: bool, content: bytes) -> pa.RecordBatch:
+    arrays = [
+        pa.array([part], pa.int64()),
+        pa.array([rows], pa.int64()),
+        pa.array([refusal]),
+        pa.array([content], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(_COLUMNS))
+
+
+def _refusal(content: bytes) -> errors.RankveilError:
+    name, problem, remedy, cost = unpacked(bytes(content))
+    error: errors.RankveilError = errors.RankveilError.__new__(getattr(errors, name))
+    errors.RankveilError.__init__(error, problem, remedy=remedy, cost=cost)
+    return error
+
+
+def _carried(work: Callable[[], Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+    """The rows of a task, or its refusal as a row."""
+    try:
+        yield from work()
+    except errors.RankveilError as error:
+        said = (type(error).__name__, error.problem, error.remedy, error.cost)
+        yield _row(-1, 0, True, packed(said))
+
+
+def _same_version(version: str) -> None:
+    if version != __version__:
+        raise errors.TableError(
+            f"The driver runs rankveil {version} and an executor runs rankveil {__version__}.",
+            remedy="Install the same version everywhere: only then are statistics the same.",
+        )
+
+
+def _part() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None  # noqa: S101 - this runs on an executor
+    return context.partitionId()
+
+
+@dataclass(frozen=True)
+class FoldRows:
+    """Fold the rows of one partition of a data frame."""
+
+    work: bytes
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _carried(lambda: self._run(batches))
+
+    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _same_version(self.version)
+        work: Fold[Any] = pickle.loads(self.work)
+        state, rows = work.zero(), 0
+        for batch in batches:
+            if batch.num_rows:
+                state = work.step(state, batch.rename_columns(list(work.columns)))
+                rows += batch.num_rows
+        if rows:
+            yield Result(_part(), rows, state).row()
+
+
+@dataclass(frozen=True)
+class FoldFiles:
+    """Fold pieces of files that the executors read by themselves; the partition holds the pieces' numbers."""
+
+    work: bytes
+    pieces: tuple[Piece, ...]
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _carried(lambda: self._run(batches))
+
+    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _same_version(self.version)
+        work: Fold[Any] = pickle.loads(self.work)
+        state, rows = work.zero(), 0
+        for number in _numbers(batches):
+            piece = self.pieces[number]
+            _visible(piece)
+            for batch in piece.batches(work.columns):
+                state = work.step(state, batch)
+                rows += batch.num_rows
+        if rows:
+            yield Result(_part(), rows, state).row()
+
+
+def _visible(piece: Piece) -> None:
+    if piece.part is not None and not piece.part.path.exists():
+        raise errors.TableError(
+            f"Table {piece.table.name}: an executor cannot see {piece.part.path.name}.",
+            remedy="Put the table where the driver and all executors find it under the same path, or let Spark read it:"
+            " register it in the catalogue, or give its URL.",
+        )
+
+
+@dataclass(frozen=True)
+class MergeStates:
+    """Merge the states of several parts."""
+
+    work: bytes
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _carried(lambda: self._run(batches))
+
+    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        work: Fold[Any] = pickle.loads(self.work)
+        merged = merge_results(work, results(batches))
+        if merged.rows:
+            yield Result(_part(), merged.rows, merged.content).row()
+
+
+def merge_results(work: Fold[Any], found: Iterator[Result]) -> Result:
+    """All states as one. Each part counts once; a part that came twice would be a fault of the engine."""
+    state, rows, seen = work.zero(), 0, set[int]()
+    for result in found:
+        if result.part in seen:
+            raise RuntimeError(f"the state of part {result.part} has arrived twice")
+        seen.add(result.part)
+        state, rows = work.merge(state, result.content), rows + result.rows
+    return Result(-1, rows, state)
+
+
+@dataclass(frozen=True)
+class RunItems:
+    """Do one piece of work per number in the partition."""
+
+    task: bytes
+    items: bytes
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _carried(lambda: self._run(batches))
+
+    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _same_version(self.version)
+        task, items = pickle.loads(self.task), pickle.loads(self.items)
+        for number in _numbers(batches):
+            yield Result(number, 1, task(items[number])).row()
+
+
+@dataclass(frozen=True)
+class MakeRows:
+    """Rows of a data frame: the batches that `make` gives for each of the numbered items."""
+
+    make: bytes
+    items: bytes
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _same_version(self.version)
+        make, items = pickle.loads(self.make), pickle.loads(self.items)
+        for number in _numbers(batches):
+            yield from make(items[number])
+
+
+@dataclass(frozen=True)
+class PackRows:
+    """The rows of a partition as bytes, so that the driver can read them batch by batch, in Arrow."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], names=["batch"])
+
+
+def _numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()

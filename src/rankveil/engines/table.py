@@ -1,0 +1,243 @@
+"""A table as a stream of Arrow record batches, in order, or as pieces that can be read side by side.
+
+Text files are handed on as text: what a text means (a number, a date, a missing value) is for the plan to say, and
+errors are counted there without showing a value. A piece gives texts of a Parquet file as dictionaries where it can:
+the same values, read in less time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as papq
+
+from rankveil.engines.dialect import LOOK, Dialect
+from rankveil.errors import TableError
+
+_BLOCK = 16 << 20  # of a text file
+_BATCH_ROWS = 1 << 17  # arrays of this length stay in the processor's cache
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a table."""
+
+    path: Path
+    encoding: str | None = None  # text files
+
+
+@dataclass(frozen=True)
+class Table:
+    """Something with named columns that can be read as record batches."""
+
+    name: str
+    format: str  # csv, parquet, arrow, pandas, polars
+    schema: pa.Schema
+    path: Path | None = None  # as it was given: a file, a folder, or a pattern
+    dialect: Dialect | None = None
+    parts: tuple[Part, ...] = ()  # files, in the order of their rows; none for a table in memory
+    _memory: pa.Table | None = field(default=None, repr=False)
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in order, restricted to `columns`."""
+        wanted = list(self.schema.names if columns is None else columns)
+        if self._memory is not None:
+            with self._reading(self.name):
+                yield from self._memory.select(wanted).to_batches()
+        for part in self.parts:
+            yield from self._part_batches(part, wanted)
+
+    def _part_batches(self, part: Part, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        with self._reading(part.path.name):
+            if self.format == "csv":
+                yield from self._csv_batches(part, wanted)
+                return
+            with papq.ParquetFile(part.path) as file:
+                yield from _checked(file.iter_batches(batch_size=_BATCH_ROWS, columns=wanted))
+
+    def in_memory(self) -> Table:
+        """The same table, read once and kept."""
+        held = pa.Table.from_batches(self.batches(), schema=self.schema)
+        return replace(self, parts=(), _memory=held)
+
+    def pieces(self) -> list[Piece]:
+        """All rows, each in one piece, small enough to share out: groups of rows of Parquet files, text files."""
+        if self._memory is not None:
+            count = self._memory.num_rows
+            return [Piece(self, None, start, min(_BATCH_ROWS, count - start)) for start in range(0, count, _BATCH_ROWS)]
+        if self.format == "csv":
+            return [Piece(self, part) for part in self.parts]
+        found = []
+        for part in self.parts:
+            with self._reading(part.path.name), papq.ParquetFile(part.path) as file:
+                groups = range(file.metadata.num_row_groups)
+                found += [Piece(self, part, place, file.metadata.row_group(place).num_rows) for place in groups]
+        return found
+
+    def expected_rows(self) -> int | None:
+        """How many rows there are; for text files an estimate from their size; None if nobody knows."""
+        if self._memory is not None:
+            return int(self._memory.num_rows)
+        if self.format == "parquet":
+            return sum(piece.rows or 0 for piece in self.pieces())
+        estimates = [_estimated_lines(part.path) for part in self.parts]
+        return None if None in estimates or not estimates else sum(lines or 0 for lines in estimates)
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (pa.ArrowException, OSError, UnicodeError) as error:
+            # Arrow's own message may quote the line at fault, which is data.
+            raise unreadable(name, error) from None
+
+    def _csv_batches(self, part: Part, wanted: list[str]) -> Iterator[pa.RecordBatch]:
+        dialect = self.dialect
+        assert dialect is not None  # noqa: S101 - set for every CSV table
+        misfits: list[tuple[int, int, int | None]] = []
+
+        def on_misfit(row: Any) -> str:
+            misfits.append((row.expected_columns, row.actual_columns, row.number))
+            return "error"
+
+        try:
+            reader = pacsv.open_csv(
+                pa.input_stream(str(part.path), compression="detect"),
+                read_options=pacsv.ReadOptions(
+                    encoding=part.encoding,
+                    block_size=_BLOCK,
+                    column_names=list(dialect.names),
+                    skip_rows=0,
+                    skip_rows_after_names=1,
+                ),
+                parse_options=pacsv.ParseOptions(
+                    delimiter=dialect.separator,
+                    newlines_in_values=True,
+                    # In a table of one column an empty line is a missing value, and rows are never dropped.
+                    ignore_empty_lines=len(dialect.names) > 1,
+                    invalid_row_handler=on_misfit,
+                ),
+                convert_options=pacsv.ConvertOptions(
+                    column_types=dict.fromkeys(dialect.names, pa.string()),
+                    include_columns=wanted,
+                    strings_can_be_null=False,
+                ),
+            )
+            yield from reader
+        except pa.ArrowInvalid:
+            if not misfits:
+                raise
+            expected, actual, number = misfits[0]
+            place = f"line {number}" if number is not None else "a line"
+            raise TableError(
+                f"Table {part.path.name}: {place} has {actual} fields where the header has {expected}.",
+                remedy="Check the separator and the quotes; [table] separator in the plan sets another one.",
+            ) from None
+
+    def unescaped(self, known: Sequence[str]) -> Table:
+        """A released text file without the apostrophe of escaped formulas before names that are `known` without it."""
+        if self.dialect is None:
+            return self
+        names = [
+            name[1:] if name[:1] == "'" and name not in known and name[1:] in known else name
+            for name in self.schema.names
+        ]
+        return replace(
+            self,
+            schema=pa.schema([(name, pa.string()) for name in names]),
+            dialect=replace(self.dialect, names=tuple(names)),
+        )
+
+    def rebuild(self, result: pa.Table) -> Any:
+        """A result in the same kind as the table that went in."""
+        if self.format == "pandas":
+            # PRIVACY: the index and the attributes of a frame are data that no plan declares; they stay behind.
+            return result.replace_schema_metadata(self._pandas_types(result.schema)).to_pandas()
+        if self.format == "polars":
+            import polars
+
+            return polars.from_arrow(result)
+        return result
+
+    def _pandas_types(self, result: pa.Schema) -> dict[str, str]:
+        """pandas' own types, such as Int64, as Arrow's metadata keep them, for columns whose type has not changed."""
+        known = json.loads(self.schema.metadata[b"pandas"])
+        unchanged = {field.name for field in result if field.type == self.schema.field(field.name).type}
+        columns = [column for column in known["columns"] if column["field_name"] in unchanged]
+        kept = {"index_columns": [], "column_indexes": known["column_indexes"], "columns": columns}
+        return {"pandas": json.dumps({**kept, "pandas_version": known["pandas_version"]})}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a table that can be read without the others. Pieces of files are small and can be pickled."""
+
+    table: Table
+    part: Part | None
+    place: int = 0  # the group of rows in a Parquet file; the first row of a table in memory
+    rows: int | None = None  # unknown for text files
+
+    def batches(self, columns: Sequence[str], *, threads: bool = False) -> Iterator[pa.RecordBatch]:
+        """`threads`: the reader may use further threads of its own."""
+        wanted, table = list(columns), self.table
+        if self.part is None:
+            assert table._memory is not None  # noqa: S101 - only tables in memory have no parts
+            yield from table._memory.select(wanted).slice(self.place, self.rows).to_batches()
+        elif table.format == "csv":
+            yield from table._part_batches(self.part, wanted)
+        else:
+            texts = [name for name in wanted if _is_text(table.schema.field(name).type)]
+            with (
+                table._reading(self.part.path.name),
+                papq.ParquetFile(self.part.path, read_dictionary=texts) as file,
+            ):
+                yield from _checked(
+                    file.iter_batches(
+                        batch_size=_BATCH_ROWS, row_groups=[self.place], columns=wanted, use_threads=threads
+                    )
+                )
+
+
+def _checked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        batch.validate(full=True)  # a damaged file may point outside its own memory
+        yield batch
+
+
+def _is_text(arrow_type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type))
+
+
+def _estimated_lines(path: Path) -> int | None:
+    """From the first mebibyte; None for a compressed file."""
+    try:
+        with path.open("rb") as file, pa.input_stream(str(path), compression="detect") as plain:
+            head = file.read(LOOK)
+            if head != plain.read(LOOK):
+                return None
+            return head.count(b"\n") * path.stat().st_size // max(len(head), 1)
+    except (pa.ArrowException, OSError):
+        return None  # the pass over the rows says what is wrong
+
+
+def unreadable(name: str, error: Exception) -> TableError:
+    text = str(error)
+    if "straddl" in text or "block size" in text:
+        reason = f"a line is longer than {_BLOCK >> 20} MiB"
+    elif isinstance(error, UnicodeError) or "UTF8" in text.replace("-", "").upper():
+        reason = "it is not valid text in the expected encoding"
+    elif isinstance(error, OSError) and error.strerror:
+        reason = error.strerror
+    else:
+        reason = "it is damaged, or not what its beginning promises"
+    return TableError(
+        f"Table {name} cannot be read: {reason}.",
+        remedy="Check the file; [table] separator and encoding in the plan override what was detected.",
+    )

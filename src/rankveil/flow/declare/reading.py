@@ -1,0 +1,214 @@
+"""Values of a piece of a column as numbers, days or places in a list of labels.
+
+Guarantee    What is made of a value depends on that value and on the plan, and on nothing else in the table.
+Argument     Every step is elementwise. Where a whole piece is looked at first (does all of it read as whole numbers,
+             does any of it lie outside the range), that decides which way is quicker, not what a value becomes:
+             tests compare both ways.
+Arithmetic   Numbers are int64 or float64, codes int64.
+
+Missing values (null, NaN, and in text the tokens the plan lists) have the code MISSING in every column.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+MISSING = -1
+DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
+
+_NUMBER_TEXT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_SPECIAL_TEXT = r"(?i)^[+-]?(nan|inf|infinity)$"
+
+Codes: TypeAlias = NDArray[np.int64]
+Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Codes of a piece of a column, and how many of its values the domain could not take as they are."""
+
+    codes: Codes
+    outside: int = 0  # beyond the range (already moved to its nearest end), or not a known label
+    unreadable: int = 0  # text where a number or a date is expected, or a fraction where a whole number is
+    without_code: int = 0  # codes that are MISSING
+
+
+@dataclass(frozen=True)
+class Read:
+    """Numbers of a piece of a column, some of them missing (any number stands in their place)."""
+
+    numbers: Numbers
+    missing: Mask | None = None  # None where nothing is; floats may still hold NaN, which is missing as well
+    unreadable: int = 0
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """Without dictionary encoding."""
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def texts_of(array: pa.Array) -> pa.Array:
+    """Texts without white space around them, whatever the array holds."""
+    if not _is_text(array) or pa.types.is_string_view(array.type):  # Arrow cannot trim views
+        array = array.cast(pa.string())
+    return pc.utf8_trim_whitespace(array)
+
+
+def _is_text(array: pa.Array) -> bool:
+    return bool(
+        pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
+    )
+
+
+def _mask(condition: pa.Array) -> Mask:
+    return np.asarray(pc.fill_null(condition, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], decimal_mark: str) -> Read:
+    """Numbers as int64 or float64."""
+    array = plain(array)
+    unreadable = 0
+    if _is_text(array):
+        array, unreadable = _parse_numbers(texts_of(array), null_tokens, decimal_mark)
+    elif pa.types.is_decimal(array.type):
+        # By way of text: Arrow's direct cast rounds by the type's scale, which may come from other records.
+        array = array.cast(pa.string()).cast(pa.float64())
+    elif pa.types.is_float16(array.type) or pa.types.is_float32(array.type):
+        array = array.cast(pa.float64())
+    elif pa.types.is_boolean(array.type) or (pa.types.is_integer(array.type) and array.type != pa.uint64()):
+        array = array.cast(pa.int64())
+    elif array.type == pa.uint64():
+        array = array.cast(pa.float64(), safe=False)
+    elif pa.types.is_null(array.type):
+        array = array.cast(pa.int64())
+    elif not pa.types.is_floating(array.type):
+        return Read(np.zeros(len(array), np.int64), unreadable=len(array))
+    return _read(array, unreadable)
+
+
+def _read(array: pa.Array, unreadable: int) -> Read:
+    if array.null_count == 0:
+        return Read(array.to_numpy(), unreadable=unreadable)
+    # The numbers without their validity: what stands in the place of a missing one is never looked at.
+    bare = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
+    return Read(bare.to_numpy(), array.is_null().to_numpy(zero_copy_only=False), unreadable)
+
+
+def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], decimal_mark: str) -> tuple[pa.Array, int]:
+    absent = pc.is_in(texts, value_set=pa.array(null_tokens, texts.type))
+    texts = pc.if_else(absent, pa.scalar(None, texts.type), texts)
+    if decimal_mark != ".":
+        texts = pc.replace_substring(texts, decimal_mark, ".")
+    # Arrow reads '0x10' as an integer, but not beside a fraction: how a text is read must not depend on others.
+    hexadecimal = pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py()
+    for target in () if hexadecimal else (pa.int64(), pa.float64()):
+        try:
+            return texts.cast(target), 0
+        except pa.ArrowInvalid:
+            continue
+    readable = pc.or_(pc.match_substring_regex(texts, _NUMBER_TEXT), pc.match_substring_regex(texts, _SPECIAL_TEXT))
+    unreadable = len(texts) - int(pc.sum(pc.fill_null(readable, True)).as_py())
+    kept = pc.if_else(pc.fill_null(readable, False), texts, pa.scalar(None, texts.type))
+    # Arrow reads neither '+5' nor 'infinity'; Python does.
+    return pa.array([None if text is None else float(text) for text in kept.to_pylist()], pa.float64()), unreadable
+
+
+def read_days(array: pa.Array, date_format: str, null_tokens: tuple[str, ...]) -> Read:
+    """Days since 1970-01-01."""
+    array = plain(array)
+    unreadable = 0
+    if _is_text(array):
+        texts = texts_of(array)
+        absent = pc.is_in(texts, value_set=pa.array(null_tokens, texts.type))
+        texts = pc.if_else(absent, pa.scalar(None, texts.type), texts)
+        array = _parse_days(texts, date_format)
+        unreadable = array.null_count - texts.null_count
+    elif not (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type) or pa.types.is_null(array.type)):
+        return Read(np.zeros(len(array), np.int64), unreadable=len(array))
+    if pa.types.is_timestamp(array.type):
+        array = pc.local_timestamp(array) if array.type.tz is not None else array
+        array = pc.floor_temporal(array, unit="day").cast(pa.timestamp("s")).cast(pa.date32())
+    return _read(array.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()), unreadable)
+
+
+def _parse_days(texts: pa.Array, date_format: str) -> pa.Array:
+    """Texts to timestamps, null where they are not dates."""
+    parsed = pc.strptime(texts, format=date_format, unit="s", error_is_null=True)
+    # Arrow reads 30 February as 1 March. What does not come back as it was written is left to Python to judge.
+    odd = pc.fill_null(pc.not_equal(pc.strftime(parsed, format=date_format), texts.cast(pa.string())), False)
+    wrong = [text for text in pc.unique(texts.filter(odd)).to_pylist() if not _is_date(text, date_format)]
+    return pc.if_else(pc.is_in(texts, value_set=pa.array(wrong, texts.type)), pa.scalar(None, parsed.type), parsed)
+
+
+def _is_date(text: str, date_format: str) -> bool:
+    try:
+        datetime.datetime.strptime(text, date_format)
+    except ValueError:
+        return False
+    return True
+
+
+def unescaped(array: pa.Array, labels: tuple[str, ...]) -> pa.Array:
+    """Released labels without the apostrophe that --escape-formulas has put before some of them."""
+    if not _is_text(array):
+        return array
+    texts = texts_of(array)
+    known, bare = pa.array(labels, texts.type), pc.utf8_slice_codeunits(texts, start=1)
+    escaped = pc.and_(pc.starts_with(texts, "'"), pc.invert(pc.is_in(texts, value_set=known)))
+    return pc.if_else(pc.and_(escaped, pc.is_in(bare, value_set=known)), bare, texts)
+
+
+def encode_labels(array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
+    """The place of each text in the list of labels."""
+    if pa.types.is_dictionary(array.type):
+        return _encode_dictionary(array, labels, null_tokens)
+    texts = texts_of(array)
+    found = pc.index_in(texts, value_set=_value_set(labels, texts.type))
+    if found.null_count == 0:
+        return Encoded(found.to_numpy().astype(np.int64))
+    codes = pc.fill_null(found, MISSING).to_numpy().astype(np.int64)
+    unknown = np.count_nonzero(_unknown(texts, codes, null_tokens))
+    return Encoded(codes, outside=int(unknown), without_code=found.null_count)
+
+
+@lru_cache(maxsize=256)
+def _value_set(labels: tuple[str, ...], kind: pa.DataType) -> pa.Array:
+    return pa.array(labels, kind)
+
+
+def _encode_dictionary(array: pa.DictionaryArray, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
+    """Look the dictionary up once and spread its codes over the rows."""
+    known = encode_labels(array.dictionary, labels, null_tokens)
+    indices = array.indices
+    if indices.null_count:
+        indices = pc.fill_null(indices.cast(pa.int64()), len(known.codes))
+    places = indices.to_numpy().astype(np.intp, copy=False)
+    codes = np.append(known.codes, MISSING)[places]
+    if not known.without_code and not array.indices.null_count:
+        return Encoded(codes)
+    # A dictionary may hold entries that no row uses.
+    unknown = np.append(_unknown(texts_of(array.dictionary), known.codes, null_tokens), False)
+    return Encoded(
+        codes,
+        outside=int(np.count_nonzero(unknown[places])),
+        without_code=int(np.count_nonzero(codes == MISSING)),
+    )
+
+
+def _unknown(texts: pa.Array, codes: Codes, null_tokens: tuple[str, ...]) -> Mask:
+    """Which texts are neither a label nor missing. A label wins over a null token of the same spelling."""
+    absent = pc.or_(pc.is_in(texts, value_set=pa.array(null_tokens, texts.type)), pc.is_null(texts))
+    return np.asarray((codes == MISSING) & ~_mask(absent))
+
+
+def take_labels(labels: tuple[str, ...], codes: Codes) -> pa.Array:
+    return pc.take(pa.array(labels), pa.array(codes, mask=codes == MISSING))

@@ -1,0 +1,25 @@
+"""Step 5: the release file and its certificate, whole or not at all.
+
+decode.py   released codes as Arrow values
+ahead.py    batches made by several threads and handed on in order, a few at a time
+files.py    batches as the bytes of a CSV or Parquet file, and their fingerprint
+folder.py   the folder a release goes to, as one file or in parts
+small.py    small files (plans, results), whole or not at all
+"""
+
+from rankveil.flow.write.ahead import RowProgress, as_arrow, silent
+from rankveil.flow.write.files import FileFormat, Written
+from rankveil.flow.write.folder import CERTIFICATE_NAME, OutputFolder
+from rankveil.flow.write.small import write_bytes, write_text
+
+__all__ = [
+    "CERTIFICATE_NAME",
+    "FileFormat",
+    "OutputFolder",
+    "RowProgress",
+    "Written",
+    "as_arrow",
+    "silent",
+    "write_bytes",
+    "write_text",
+]

@@ -1,0 +1,218 @@
+"""The list of checks, and those of the certificate by itself."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pydantic import ValidationError
+
+from rankveil import certificate as certificates
+from rankveil._version import __version__
+from rankveil.certificate import Certificate
+from rankveil.errors import RankveilError
+from rankveil.flow.budget import implies, rho_within
+from rankveil.methods import METHODS
+from rankveil.verify import release as of_release
+from rankveil.verify.release import Fails
+
+_NEARLY_ALL = 1 - Fraction(1, 10**6)  # of the ρ that (ε, δ) allow: a budget is spent whole, up to rounding
+_SMALLEST = Fraction(1, 10**60)
+
+
+@dataclass(frozen=True)
+class Check:
+    check: str
+    holds: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    checks: tuple[Check, ...]
+    certificate: Certificate | None  # None if it cannot be read
+
+    @property
+    def verified(self) -> bool:
+        return all(check.holds for check in self.checks)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"verified": self.verified, "checks": [asdict(check) for check in self.checks]}
+
+
+def verify(certificate: str | Path, release: str | Path) -> Verification:
+    """Check a release file against its certificate. All checks are made, whichever fail."""
+    try:
+        read = _read(Path(certificate))
+    except Fails as failure:
+        return Verification((Check("certificate can be read", False, str(failure)),), None)
+    path = Path(release)
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("certificate can be read", lambda: f"format {read.certificate_format}, rankveil {read.rankveil_version}"),
+        ("claim is the method's own", lambda: _claim(read)),
+        ("made for release", lambda: _for_release(read)),
+        ("shares stay within the budget", lambda: _budget(read)),
+        ("shares are complete", lambda: _complete(read)),
+        ("file is the certified one", lambda: of_release.fingerprint(read, path)),
+        ("columns are those declared", lambda: of_release.columns(read, path)),
+        ("rows and values are those declared", lambda: of_release.contents(read, path)),
+    ]
+    return Verification(tuple(_made(name, check) for name, check in checks), read)
+
+
+def _made(name: str, check: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, check())
+    except Fails as failure:
+        return Check(name, False, str(failure))
+    except RankveilError as error:  # the release cannot be read
+        return Check(name, False, error.problem)
+    except OSError as error:
+        return Check(name, False, f"the release cannot be read: {error.strerror}")
+    except (pa.ArrowException, UnicodeError):  # its text may quote values
+        return Check(name, False, "a column of the release holds values of another type than its kind")
+
+
+# The certificate by itself
+
+
+def _read(path: Path) -> Certificate:
+    def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise Fails("an entry occurs twice, so readers may disagree about what it says")
+        return dict(pairs)
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        json.loads(text, object_pairs_hook=without_repeats)
+        return Certificate.model_validate_json(text)
+    except ValidationError as error:
+        places = sorted({".".join(map(str, entry["loc"])) or "the whole" for entry in error.errors()})
+        raise Fails(f"not a certificate of format {certificates.FORMAT}: {', '.join(places[:5])}") from None
+    except (OSError, ValueError, RecursionError):
+        raise Fails("the file is not JSON text") from None
+
+
+def _claim(read: Certificate) -> str:
+    method = METHODS.get(read.method)
+    if method is None:
+        raise Fails(f"this version of rankveil ({__version__}) knows no method {read.method!r}")
+    private = method.differentially_private
+    epsilon, delta = _number(read.epsilon), _number(read.delta)
+    public = any(column.role == "public" for column in read.columns)
+    expectations = {
+        "differentially_private": read.differentially_private == private,
+        "epsilon": (epsilon is not None and epsilon > 0) if private else epsilon is None,
+        "delta": (delta is not None and 0 <= delta < 1) if private else delta is None,
+        "delta, which the method does not use": not delta or method.uses_delta,
+        "settings.epsilon": not private or _number(read.settings.epsilon) == epsilon,
+        "reason": (read.reason is None) == private,
+        "statement": _statement_fits(read, private=private),
+        "neighbours": not public or certificates.NEIGHBOURS_WITH_PUBLIC.strip() in read.neighbours,
+    }
+    if read.rankveil_version == __version__:  # another version may have put the same in other words
+        expectations["theorem"] = read.theorem == method.theorem
+        expectations["reason"] = read.reason == (method.why_not or None)
+    wrong = [name for name, fits in expectations.items() if not fits]
+    if wrong:
+        raise Fails(f"not what rankveil says of {read.method}: {', '.join(wrong)}")
+    return "differentially private" if private else "not differentially private, and says so"
+
+
+def _statement_fits(read: Certificate, *, private: bool) -> bool:
+    if read.rankveil_version != __version__:
+        return ("NOT" not in read.statement) == (private and read.for_release)
+    epsilon, delta = (Decimal(text) if text and "/" not in text else Decimal(0) for text in (read.epsilon, read.delta))
+    expected = certificates.statement_for(METHODS[read.method], epsilon, delta or None, for_release=read.for_release)
+    return read.statement == expected
+
+
+def _for_release(read: Certificate) -> str:
+    if not read.for_release:
+        raise Fails("its randomness came from a fixed seed: whoever knows the seed can subtract the noise")
+    return "randomness of the operating system"
+
+
+def _budget(read: Certificate) -> str:
+    """Whether what was spent is allowed by what is claimed."""
+    if not read.differentially_private:
+        return "nothing is claimed"
+    epsilon, delta = _stated(read)
+    for share in read.shares:
+        if share.epsilon is None and share.rho is None:
+            raise Fails(f"a share of {share.column!r} has no price, so it is not private")
+        if any((amount := _number(text)) is not None and amount < 0 for text in (share.epsilon, share.rho)):
+            raise Fails(f"a share of {share.column!r} is negative")
+        if (share.rho is not None) != (delta > 0) or (share.epsilon is not None) != (delta == 0):
+            raise Fails(f"a share of {share.column!r} is not in the unit of the whole ({'ρ' if delta else 'ε'})")
+    spent = _spent(read)
+    if delta == 0:
+        if spent > epsilon:
+            raise Fails(f"the shares add up to ε = {certificates.plain(spent)}, more than {read.epsilon}")
+        return f"ε = {certificates.plain(spent)} of {read.epsilon}, added exactly"
+    if not _implied(spent, epsilon, delta):
+        raise Fails(f"the shares add up to ρ = {float(spent):.6g}, which does not imply (ε, δ) as stated")
+    return f"ρ = {float(spent):.6g}, added exactly, implies ε = {read.epsilon} with δ = {read.delta}"
+
+
+def _complete(read: Certificate) -> str:
+    """Whether the list of shares can be the whole list."""
+    named = {share.column for share in read.shares}
+    absent = [column.name for column in read.columns if column.role == "protected" and column.name not in named]
+    if absent:
+        raise Fails(f"{len(absent)} protected column(s) without a share, {absent[0]!r} among them")
+    if not read.differentially_private:
+        return "every protected column has its entry"
+    epsilon, delta = _stated(read)
+    spent = _spent(read)
+    forfeited = any(_number(share.epsilon) == 0 for share in read.shares)  # a column of one value costs nothing
+    if not forfeited and spent < (epsilon if delta == 0 else rho_within(epsilon, delta) * _NEARLY_ALL):
+        raise Fails("the shares add up to less than the whole budget: one may be missing")
+    return "every protected column has its share, and the shares add up to the whole"
+
+
+def _stated(read: Certificate) -> tuple[Fraction, Fraction]:
+    epsilon, delta = _number(read.epsilon), _number(read.delta)
+    if epsilon is None or delta is None or epsilon <= 0 or not 0 <= delta < 1:
+        raise Fails("no ε and δ are stated, or none that mean anything")
+    return epsilon, delta
+
+
+def _spent(read: Certificate) -> Fraction:
+    amounts = [_number(share.epsilon if share.rho is None else share.rho) for share in read.shares]
+    return sum((amount for amount in amounts if amount is not None), Fraction(0))
+
+
+def _implied(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether ρ-zCDP implies (ε, δ) at some order. The order is looked for in floats, and the proof is exact."""
+    low, high = math.log(1e-6), math.log(1e7)
+    order = np.float64(0)
+    for _ in range(7):
+        above = np.exp(np.linspace(low, high, 101))  # α - 1
+        bound = above * ((above + 1) * float(rho) - float(epsilon)) - np.log(above) - (above + 1) * np.log1p(1 / above)
+        order, reach = above[np.argmin(bound)] + 1, (high - low) / 100
+        low, high = math.log(order - 1) - reach, math.log(order - 1) + reach
+    return implies(rho, Fraction(float(order)).limit_denominator(10**6), epsilon, delta)
+
+
+def _number(text: str | None) -> Fraction | None:
+    """An exact number as the certificate writes it: decimal or fraction."""
+    if text is None:
+        return None
+    try:
+        if len(text) > 10_000 or "e" in text.lower():
+            raise ValueError
+        number = Fraction(text)
+        if number and not _SMALLEST <= abs(number) <= 1 / _SMALLEST:  # beyond any plan, and beyond floating point
+            raise ValueError
+        return number
+    except (ValueError, ZeroDivisionError):
+        raise Fails("an exact number is not written as a decimal or a fraction") from None

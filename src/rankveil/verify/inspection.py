@@ -1,0 +1,103 @@
+"""Whether the values of one column are those its certificate declares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rankveil.certificate import ColumnNote
+
+_ISO_DATE = "%Y-%m-%d"
+
+
+@dataclass
+class Inspection:
+    """What is wrong with one column, counted batch by batch. Values are not kept, except which labels occur."""
+
+    note: ColumnNote
+    missing: int = 0
+    outside: int = 0
+    dates: int = 0
+    other_dates: int = 0  # texts that are not dates in the ISO format
+    labels: set[str] = field(default_factory=set)
+
+    def see(self, array: pa.Array) -> None:
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        if _is_text(array.type):  # a release writes missing as an empty field
+            array = pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
+        self.missing += array.null_count
+        array = array.drop_null()
+        if self.note.lower is None or self.note.upper is None:
+            if len(self.labels) <= self._most_labels:
+                self.labels.update(map(str, pc.unique(array).to_pylist()))
+        elif self.note.kind == "date":
+            self._see_dates(array)
+        else:
+            self._see_numbers(array)
+
+    @property
+    def _most_labels(self) -> int:
+        return self.note.concepts or self.note.categories or 0
+
+    def _see_numbers(self, array: pa.Array) -> None:
+        try:
+            values: NDArray[np.float64] = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            lower, upper, step = (float(str(text)) for text in (self.note.lower, self.note.upper, self.note.step))
+        except (pa.ArrowException, ValueError):
+            self.outside += len(array)
+            return
+        slack = _rounding(array.type, max(abs(lower), abs(upper)))
+        with np.errstate(all="ignore"):  # a certificate may state a step of nothing; no value is on such a grid
+            steps = (values - lower) / step
+            inside = (values >= lower - slack) & (values <= upper + slack)
+            on_grid = np.abs(steps - np.rint(steps)) * step <= slack
+        self.outside += int(np.count_nonzero(~(inside & on_grid)))
+
+    def _see_dates(self, array: pa.Array) -> None:
+        if _is_text(array.type):
+            parsed = pc.strptime(array, format=_ISO_DATE, unit="s", error_is_null=True)
+            self.other_dates += parsed.null_count
+            array = parsed.drop_null()
+        self.dates += len(array)
+        days = array.cast(pa.date32(), safe=False)
+        try:
+            lower, upper = (pa.scalar(text).cast(pa.date32()) for text in (self.note.lower, self.note.upper))
+        except pa.ArrowException:
+            self.outside += len(array)
+            return
+        inside = pc.and_(pc.greater_equal(days, lower), pc.less_equal(days, upper))
+        self.outside += len(days) - int(pc.sum(inside).as_py() or 0)
+
+    def complaints(self) -> list[str]:
+        name = repr(self.note.name)
+        found = []
+        if self.outside:
+            found.append(f"column {name}: {self.outside} value(s) outside the declared range and step")
+        if self.missing and not self.note.null:
+            found.append(f"column {name}: {self.missing} value(s) missing, which is not allowed")
+        if len(self.labels) > self._most_labels:
+            found.append(f"column {name}: more than its {self._most_labels} labels")
+        if self.dates and self.other_dates:
+            found.append(f"column {name}: {self.other_dates} value(s) written otherwise than the rest")
+        return found
+
+
+def _rounding(arrow_type: pa.DataType, magnitude: float) -> float:
+    """How far a value of this type may lie from the grid: nothing for integers, the type's rounding for others."""
+    if pa.types.is_integer(arrow_type):
+        return 0.0
+    if pa.types.is_decimal(arrow_type):
+        return float(0.5 * 10.0**-arrow_type.scale + 1e-15 * magnitude)
+    precision = np.finfo(arrow_type.to_pandas_dtype()).eps if pa.types.is_floating(arrow_type) else np.finfo(float).eps
+    return 4 * float(precision) * magnitude
+
+
+def _is_text(arrow_type: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_string_view(arrow_type)
+    )

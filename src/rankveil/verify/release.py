@@ -1,0 +1,97 @@
+"""The release against its certificate: its bytes, its columns, its rows and values."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import chain
+from pathlib import Path
+
+from rankveil.certificate import Certificate
+from rankveil.engines import Table, open_table
+from rankveil.flow.write import Written
+from rankveil.verify.inspection import Inspection
+
+
+class Fails(Exception):
+    """A check does not hold, for the reason given."""
+
+
+def fingerprint(read: Certificate, path: Path) -> str:
+    if read.release is None:
+        raise Fails("the certificate is of a release in memory: it names no file")
+    if read.release.parts is None:
+        _is_certified(path, read.release.sha256, read.release.bytes)
+        return f"SHA-256 and {read.release.bytes} bytes"
+    parts = read.release.parts
+    if not path.is_dir():
+        raise Fails("a file instead of a folder of parts")
+    certified = {part.name for part in parts}
+    if len(certified) < len(parts) or any(Path(name).name != name or name.startswith(".") for name in certified):
+        raise Fails("a part has no proper name, or the name of another one")
+    strangers = [one.name for one in path.iterdir() if one.name not in certified]
+    if strangers:
+        raise Fails(f"{len(strangers)} file(s) in the folder that are not certified")
+    for place, part in enumerate(parts, start=1):
+        _is_certified(path / part.name, part.sha256, part.bytes, f"part {place}: ")
+    whole = Written.in_parts("", tuple(Written(part.name, part.sha256, part.bytes) for part in parts))
+    if (whole.sha256, whole.size) != (read.release.sha256, read.release.bytes):
+        raise Fails("the parts are those listed, but do not add up to the certified whole")
+    return f"SHA-256 of {len(parts)} parts and {whole.size} bytes"
+
+
+def _is_certified(path: Path, sha256: str, size: int, where: str = "") -> None:
+    found = path.stat().st_size
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != size:
+        raise Fails(f"{where}{found} bytes instead of {size}")
+    if digest != sha256:
+        raise Fails(f"{where}SHA-256 {digest} instead of {sha256}")
+
+
+def _files(read: Certificate, path: Path) -> list[Path]:
+    """The file, or the parts in their certified order."""
+    if read.release is None or read.release.parts is None:
+        return [path]
+    return [path / Path(part.name).name for part in read.release.parts]
+
+
+def columns(read: Certificate, path: Path) -> str:
+    declared = [column.name for column in read.columns]
+    for file in _files(read, path):
+        names = list(_opened(read, file).schema.names)
+        if names != declared:
+            raise Fails("other columns" if set(names) != set(declared) else "the same columns in another order")
+    return f"{len(declared)}, in order"
+
+
+def _opened(read: Certificate, path: Path) -> Table:
+    """The table, its separator read from what follows the first column's name, for it may be an unusual one."""
+    name = read.columns[0].name if len(read.columns) > 1 else ""
+    with path.open("rb") as file:
+        header = file.readline(1 << 20).decode(errors="replace")
+    declared = [column.name for column in read.columns]
+    quoted = '"' + name.replace('"', '""') + '"'
+    for spelt in (name, quoted, "'" + name, quoted[:1] + "'" + quoted[1:]):  # an apostrophe: formulas escaped
+        separator = header[len(spelt) : len(spelt) + 1]
+        if name and header.startswith(spelt) and separator.isascii() and separator not in ("", "\r", "\n", '"'):
+            return open_table(path, separator=separator).unescaped(declared)  # of no effect on a Parquet file
+    return open_table(path).unescaped(declared)
+
+
+def contents(read: Certificate, path: Path) -> str:
+    files = [_opened(read, file) for file in _files(read, path)]
+    common = set(files[0].schema.names).intersection(*(table.schema.names for table in files))
+    inspections = [Inspection(column) for column in read.columns if column.name in common]
+    rows = 0
+    for batch in chain.from_iterable(table.batches() for table in files):
+        rows += batch.num_rows
+        for inspection in inspections:
+            inspection.see(batch.column(inspection.note.name))
+    complaints = [] if rows == read.rows else [f"{rows} rows instead of {read.rows}"]
+    complaints += [text for inspection in inspections for text in inspection.complaints()]
+    if complaints:
+        raise Fails("; ".join(complaints[:10]))
+    unchecked = [inspection.note.name for inspection in inspections if inspection.other_dates]
+    remark = f"; dates of {', '.join(unchecked)} not checked, as their format is not certified" if unchecked else ""
+    return f"{rows} rows, every value within its declared domain{remark}"
