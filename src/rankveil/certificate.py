@@ -100,7 +100,9 @@ class ReleaseNote(_Part):
         description="Of the file. Of a release in parts: of the lines that the command sha256sum prints for its parts."
     )
     bytes: int = Field(description="The size of the file, or of all parts together.")
-    parts: tuple[PartNote, ...] | None = Field(None, description="The files of a release in parts, in their order.")
+    parts: tuple[PartNote, ...] | None = Field(
+        None, min_length=1, description="The files of a release in parts, in their order."
+    )
 
     @classmethod
     def of(cls, written: Written, file_format: Literal["csv", "parquet"]) -> ReleaseNote:

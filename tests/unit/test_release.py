@@ -64,6 +64,7 @@ def test_the_certificate_names_the_release_by_its_hash_and_size(table: Path, tmp
         "format": "csv",
         "sha256": hashlib.sha256(content).hexdigest(),
         "bytes": len(content),
+        "parts": None,
     }
 
 

@@ -29,6 +29,7 @@ from rankveil.noise import KeyedSource, Sampler
 
 _PLACE_BITS = (PIECE_ROWS - 1).bit_length()  # of a row in its piece
 _KEY_BITS = 32 - _PLACE_BITS  # of its cell and latent value: both together are one word, which sorts fast
+_FEWEST_LATENT_BITS = 2  # with fewer, rounding could move a row to the cell before
 _REACH = 16  # standard deviations from one end of a key's latent part to the other
 _FARTHEST = 3.9  # a latent value, and the jitter, so that their sum cannot leave the key
 _MOST_FRUITLESS = 20
@@ -44,6 +45,10 @@ class ByRank:
 
     strips: Strips
     cell_count: int
+
+    def __post_init__(self) -> None:
+        if self._latent_bits < _FEWEST_LATENT_BITS:
+            raise ValueError(f"{self.cell_count} cells leave no room for a latent value")
 
     @property
     def _latent_bits(self) -> int:
@@ -108,7 +113,7 @@ class ByCell:
             rows = np.flatnonzero(cells == cell)
             every = len(rows) / spare[cell]
             places = (np.arange(spare[cell]) + float(sampler.uniform(1)[0])) * every
-            picked.append(rows[places.astype(np.int64)])
+            picked.append(rows[np.minimum(places.astype(np.int64), len(rows) - 1)])
         if picked:
             cells[np.concatenate(picked)] = lacking[sampler.shuffle(len(lacking))]
         return cells

@@ -14,7 +14,7 @@ from rankveil.flow.protect.marginals.shape import NominalMarginal, OrderedMargin
 from rankveil.flow.protect.marginals.strips import Strips, counts_of
 from rankveil.flow.protect.marginals.tree import Segments
 from rankveil.flow.relink import rows
-from rankveil.flow.relink.draw import RowMaker, law_of
+from rankveil.flow.relink.draw import ByRank, RowMaker, law_of
 from rankveil.flow.relink.model import RowModel, model_from_copula
 from rankveil.flow.relink.rows import PIECE_ROWS, Piece, cut
 from rankveil.noise import Sampler, SeededSource
@@ -180,3 +180,26 @@ def test_as_few_labels_as_possible_leave_their_cells() -> None:
     assert (cells[moved] == 0).all()
     assert moved.min() < 100  # spread over the piece, not gathered at one end
     assert moved.max() > 900
+
+
+@pytest.mark.parametrize("cell_count", [1, 2, 17, 33, 1000, 8192])
+@pytest.mark.parametrize("byte", [b"\x00", b"\x80", b"\xff"])
+def test_neither_latent_value_nor_jitter_moves_a_row_to_another_cell(cell_count: int, byte: bytes) -> None:
+    class Stuck(SeededSource):
+        def random_bytes(self, count: int) -> bytes:
+            return byte * count
+
+    every_cell = np.arange(cell_count)
+    law = ByRank(Strips.of(every_cell, np.ones(cell_count, np.int64), np.ones(cell_count)), cell_count)
+    rng = np.random.default_rng(1)
+    for extreme in (-50.0, 50.0):
+        cells = rng.permutation(np.repeat(every_cell, 3))
+        latent = np.where(rng.random(len(cells)) < 0.5, extreme, 0.0)
+        codes = law.handed_out(law.keys(cells, latent), 0.5, Sampler(Stuck(1)))
+        assert (codes == cells).all()
+
+
+def test_too_many_cells_for_a_key_are_refused() -> None:
+    one = np.ones(1, np.int64)
+    with pytest.raises(ValueError, match="no room"):
+        ByRank(Strips(one, one, np.ones(1)), 8193)
