@@ -25,7 +25,7 @@ from rankveil.flow.declare.domain import MISSING, Codes, Grid
 
 _MOST_CELLS = 1 << 20
 _MOST_CODES = 1 << 24  # that are counted one by one: 64 MiB
-_SPREAD_CODES = 1 << 22  # from which sorting a batch first is quicker than adding to places far apart
+_SPREAD_CODES = 1 << 23  # from which sorting a batch first is quicker than adding to places far apart
 _MOST_RECENT = (1 << 31) - 1
 _ONE = np.int32(1)
 
@@ -141,7 +141,9 @@ class CellCounter:
         if self._recent_rows + len(codes) > _MOST_RECENT:
             self.settle()
         if self._recent is None:
-            self._recent = np.zeros(self.grid.size + 1, np.int32)
+            # Filled, not np.zeros: such memory gets large pages where the system has them, which random places need.
+            self._recent = np.empty(self.grid.size + 1, np.int32)
+            self._recent.fill(0)
         if self.grid.size > _SPREAD_CODES:
             codes = np.sort(codes.astype(np.int32)).astype(np.intp)
         np.add.at(self._recent, codes, _ONE)  # missing is -1, which is the last place
