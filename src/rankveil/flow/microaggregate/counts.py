@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,8 @@ from rankveil.flow.declare.domain import MISSING, Codes, Grid
 
 _MOST_CELLS = 1 << 20
 _MOST_CODES = 1 << 24  # that are counted one by one: 64 MiB
-_SPREAD_CODES = 1 << 22  # from which sorting a batch first is quicker than adding to places far apart
+_CODES_PER_ROW = 64
+_SPREAD_CODES = 1 << 23  # from which sorting a batch first is quicker than adding to places far apart
 _MOST_RECENT = (1 << 31) - 1
 _ONE = np.int32(1)
 
@@ -122,6 +124,17 @@ def _each_once(ascending: NDArray[np.int64]) -> NDArray[np.int64]:
     return distinct
 
 
+_Array = TypeVar("_Array", NDArray[np.int32], NDArray[np.int64])
+
+
+def _sum(first: _Array | None, second: _Array | None) -> _Array | None:
+    """Both, in place of the first; None counts nothing."""
+    if first is None or second is None:
+        return second if first is None else first
+    first += second
+    return first
+
+
 class CellCounter:
     """Counts of one column while they grow.
 
@@ -132,19 +145,24 @@ class CellCounter:
 
     def __init__(self, grid: CountGrid) -> None:
         self.grid = grid
-        self._cells = np.zeros(grid.cell_count, np.int64)
+        self._settled: NDArray[np.int64] | None = None  # of every cell; made late, since making it takes time too
         self._recent: NDArray[np.int32] | None = None  # of every code; the last place takes values without one
         self._recent_rows = 0
+        self._rows = 0
 
     def add(self, codes: Codes) -> None:
-        if self.grid.size > _MOST_CODES:
+        self._rows += len(codes)
+        if self.grid.size > _MOST_CODES or (self._recent is None and self.grid.size > _CODES_PER_ROW * self._rows):
+            # Too many codes, or too few rows for an array of all codes to pay.
             # In ascending order the search stays where the processor's cache is: four times as quick.
             self._add_cells(self.grid.cells(np.sort(codes)))
             return
         if self._recent_rows + len(codes) > _MOST_RECENT:
             self.settle()
         if self._recent is None:
-            self._recent = np.zeros(self.grid.size + 1, np.int32)
+            # Filled, not np.zeros: such memory gets large pages where the system has them, which random places need.
+            self._recent = np.empty(self.grid.size + 1, np.int32)
+            self._recent.fill(0)
         if self.grid.size > _SPREAD_CODES:
             codes = np.sort(codes.astype(np.int32)).astype(np.intp)
         np.add.at(self._recent, codes, _ONE)  # missing is -1, which is the last place
@@ -152,27 +170,32 @@ class CellCounter:
 
     def _add_cells(self, cells: NDArray[np.int64]) -> None:
         # Values that do not fit the plan have no cell: the pass refuses the table at its end.
-        np.add.at(self._cells, cells[cells >= 0], 1)
+        if self._settled is None:
+            self._settled = np.zeros(self.grid.cell_count, np.int64)
+        np.add.at(self._settled, cells[cells >= 0], 1)
 
     def settle(self) -> NDArray[np.int64]:
         """Everything added up to cells."""
         if self._recent is not None:
-            present, edges = self._recent[:-1], self.grid.edges
-            cells = len(self._cells) - int(self.grid.column.allows_null)
-            self._cells[:cells] += present if edges is None else np.add.reduceat(present, edges[:-1], dtype=np.int64)
-            if self.grid.column.allows_null:
-                self._cells[-1] += self._recent[-1]
-        self._recent, self._recent_rows = None, 0
-        return self._cells
+            self._settled = _sum(self._settled, self._recent_cells(self._recent))
+            self._recent, self._recent_rows = None, 0
+        return np.zeros(self.grid.cell_count, np.int64) if self._settled is None else self._settled
+
+    def _recent_cells(self, recent: NDArray[np.int32]) -> NDArray[np.int64]:
+        allows_null, edges = self.grid.column.allows_null, self.grid.edges
+        if edges is None:
+            return recent[: len(recent) - int(not allows_null)].astype(np.int64)
+        cells = np.add.reduceat(recent[:-1], edges[:-1], dtype=np.int64)
+        return np.append(cells, recent[-1]) if allows_null else cells
 
     def __add__(self, other: CellCounter) -> CellCounter:
-        if self._recent is None or other._recent is None or self._recent_rows + other._recent_rows > _MOST_RECENT:
+        if self._recent_rows + other._recent_rows > _MOST_RECENT:
             self.settle()
             other.settle()
-        else:  # adding up to cells takes longer than adding
-            self._recent += other._recent
-            self._recent_rows += other._recent_rows
-        self._cells += other._cells
+        self._recent = _sum(self._recent, other._recent)
+        self._recent_rows += other._recent_rows
+        self._settled = _sum(self._settled, other._settled)
+        self._rows += other._rows
         return self
 
     def __getstate__(self) -> dict[str, object]:

@@ -94,9 +94,9 @@ class OrderedMarginal:
             cells = np.searchsorted(self.edges, codes, side="right").astype(np.uint8)
         else:  # comparing with each is quicker than a search
             short = codes.astype(np.int32) if self.size < 1 << 31 else codes
-            cells = np.zeros(len(codes), np.uint8)
+            cells, above = np.zeros(len(codes), np.uint8), np.empty(len(codes), np.bool_)
             for edge in self.edges.astype(short.dtype):
-                cells += short >= edge
+                cells += np.greater_equal(short, edge, out=above).view(np.uint8)
         if self.null:
             cells[codes == MISSING] = self.cell_count - 1
         return cells
