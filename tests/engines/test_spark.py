@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -64,6 +65,13 @@ def parquet(people: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     return Plan.parse(plan_text(COLUMNS, method="synthetic", epsilon=3), folder=Path())
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh rows in pieces of at most 64; what else is derived from a piece's largest size stays as it is."""
+    importlib.import_module("rankveil.pipeline")
+    monkeypatch.setattr("rankveil.flow.relink.rows.PIECE_ROWS", 64)
 
 
 def counts(table: Any, schema: Schema, engine: Any) -> tuple[int, dict[str, list[int]]]:
@@ -199,9 +207,8 @@ def test_a_release_of_a_frame_is_the_release_of_its_file_row_by_row(
 
 
 def test_a_release_in_parts_verifies_and_a_changed_part_does_not(
-    spark: Any, parquet: Path, plan: Plan, tmp_path: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    spark: Any, parquet: Path, plan: Plan, tmp_path: Path, cli: Callable[..., Any], small_pieces: None
 ) -> None:
-    monkeypatch.setattr("rankveil.flow.relink.rows.PIECE_ROWS", 400)
     out = tmp_path / "out"
     made = rv.release(spark.read.parquet(str(parquet)), plan, out=out)
     assert made.certificate.for_release
@@ -309,9 +316,8 @@ def test_the_local_engine_can_read_a_frame_too(spark: Any, parquet: Path, plan: 
 
 
 def test_a_folder_of_text_is_released_as_a_folder_of_text(
-    spark: Any, tmp_path: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    spark: Any, tmp_path: Path, cli: Callable[..., Any], small_pieces: None
 ) -> None:
-    monkeypatch.setattr("rankveil.flow.relink.rows.PIECE_ROWS", 50)
     (tmp_path / "text").mkdir()
     for number in range(3):
         lines = [f"{value};{'xy'[value % 2]}" for value in range(number, 100, 3)]

@@ -101,10 +101,12 @@ class SparkEngine:
 
     def frame(self, make: Callable[[Item], Iterator[pa.RecordBatch]], items: Sequence[Item], schema: pa.Schema) -> Any:
         """A data frame whose rows are made when Spark asks for them: the same each time."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
         with sessions.spark_errors("The rows could not be made", _output_error):
             return self._numbers(len(items), len(items)).mapInArrow(
                 MakeRows(pickle.dumps(make), pickle.dumps(list(items))),
-                self.spark.createDataFrame(schema.empty_table()).schema,
+                from_arrow_schema(schema, prefer_timestamp_ntz=True),
             )
 
     def _numbers(self, count: int, parts: int) -> Any:
