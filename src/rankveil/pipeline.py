@@ -113,8 +113,8 @@ def release(
     a CSV release that a spreadsheet would run as formulas. The release is entered in the ledger (by default the user's
     own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `source` is for tests:
     anything but the system's generator marks the certificate as not for release, and leaves the ledger alone.
-    `progress` is told the stage at work, and `rows_done` while the table is read how many of its rows have been read,
-    and of how many (None if nobody knows).
+    `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
+    (None if nobody knows).
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     method = check_consent(plan, accept_no_guarantee=accept_no_guarantee)
@@ -167,7 +167,7 @@ def release(
                 lambda target: write_spread(rows, target, form, engine.map, workers), certified
             )
         else:
-            written = folder.publish(rows, separator, certified)
+            written = folder.publish(rows, separator, certified, metered(rows_done)(rows.row_count))
     if book is not None:
         book.published(written.sha256)
     return Release(None, made[0], folder.path)

@@ -7,7 +7,7 @@ folder.py   the folder a release goes to, as one file or in parts
 small.py    small files (plans, results), whole or not at all
 """
 
-from rankveil.flow.write.ahead import RowProgress, as_arrow, silent
+from rankveil.flow.write.ahead import as_arrow
 from rankveil.flow.write.files import FileFormat, Written
 from rankveil.flow.write.folder import CERTIFICATE_NAME, OutputFolder
 from rankveil.flow.write.small import write_bytes, write_text
@@ -16,10 +16,8 @@ __all__ = [
     "CERTIFICATE_NAME",
     "FileFormat",
     "OutputFolder",
-    "RowProgress",
     "Written",
     "as_arrow",
-    "silent",
     "write_bytes",
     "write_text",
 ]

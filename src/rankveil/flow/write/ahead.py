@@ -17,17 +17,13 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from rankveil.engines import RowProgress, silent
 from rankveil.flow.declare.domain import Codes
 from rankveil.flow.relink import Rows
 from rankveil.flow.write.decode import Decoder
 
 Made = TypeVar("Made")
-RowProgress = Callable[[int], None]  # is told how many rows were just done
 Finish = Callable[[dict[str, Codes]], Made]
-
-
-def silent(rows: int) -> None:
-    """No progress wanted."""
 
 
 def made_ahead(rows: Rows, finish: Finish[Made], threads: int | None = None) -> Generator[Made, None, None]:

@@ -17,10 +17,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
+from rankveil.engines import RowProgress, silent
 from rankveil.flow.declare import Schema
 from rankveil.flow.declare.domain import Codes, Grid
 from rankveil.flow.relink import Rows
-from rankveil.flow.write.ahead import RowProgress, made_ahead, silent
+from rankveil.flow.write.ahead import made_ahead
 from rankveil.flow.write.decode import Decoder, plain_schema
 
 _WRITTEN_AT_ONCE = 1 << 17  # values of a column

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from rankveil.engines import RowProgress, silent
 from rankveil.errors import OutputError
 from rankveil.flow.relink import Rows
-from rankveil.flow.write.ahead import RowProgress, silent
 from rankveil.flow.write.files import FileFormat, Written, write_rows
 
 CERTIFICATE_NAME = "certificate.json"
