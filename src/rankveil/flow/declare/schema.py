@@ -65,6 +65,10 @@ class Column:
             return array
         if pa.types.is_decimal(wanted):
             array = array.cast(pa.float64())  # Arrow refuses short decimals for integers whatever their values
+        if pa.types.is_timestamp(wanted) and wanted.tz is not None:
+            # A day begins when its own zone says so; a cast would take midnight of UTC, in the west the day before.
+            midnight = array.cast(pa.timestamp(wanted.unit))
+            return pc.assume_timezone(midnight, wanted.tz, ambiguous="earliest", nonexistent="latest")
         return array.cast(wanted, safe=False)
 
     def _holds_domain(self, wanted: pa.DataType, codes: Codes) -> bool:

@@ -72,7 +72,7 @@ class ByRank:
         words <<= np.uint32(_PLACE_BITS)
         words |= np.arange(len(keys), dtype=np.uint32)
         words.sort()
-        words &= np.uint32(PIECE_ROWS - 1)
+        words &= np.uint32((1 << _PLACE_BITS) - 1)
         codes = np.empty(len(keys), np.int64)
         codes[words.astype(np.int64)] = self.strips.values(len(keys), phase, sampler)
         return codes

@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 
 from rankveil.engines import open_table
-from rankveil.flow.declare import Plan, declare
-from rankveil.flow.declare.schema import encode
+from rankveil.flow.declare import Plan, Records, declare
+from rankveil.flow.declare.schema import encode, encode_batch
 
 # Half past eleven in the evening in UTC: still the same day in New York, the next day already in Apia.
 LATE = datetime(2020, 6, 30, 23, 30, tzinfo=UTC)
 EARLY = datetime(2020, 6, 30, 0, 30, tzinfo=UTC)
 
 
-def days(zone: str | None, *moments: datetime) -> list[int]:
+def read(zone: str | None, *moments: datetime) -> Records:
     plan = Plan.model_validate(
         {
             "release": {"method": "synthetic", "epsilon": 1},
@@ -27,7 +27,11 @@ def days(zone: str | None, *moments: datetime) -> list[int]:
         moments if zone else [moment.replace(tzinfo=None) for moment in moments], pa.timestamp("us", zone)
     )
     table = open_table(pa.table({"seen": column}))
-    return encode(table, declare(plan, table)).codes["seen"].tolist()
+    return encode(table, declare(plan, table))
+
+
+def days(zone: str | None, *moments: datetime) -> list[int]:
+    return read(zone, *moments).codes["seen"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -44,3 +48,12 @@ def test_a_column_without_a_time_zone_gives_its_own_days() -> None:
 @pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Apia"])
 def test_another_record_does_not_change_the_day_of_a_record(zone: str) -> None:
     assert days(zone, LATE, EARLY)[0] == days(zone, LATE, LATE)[0]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Apia", None])
+def test_a_released_day_is_the_same_day_when_it_is_read_again(zone: str | None) -> None:
+    records = read(zone, LATE, EARLY)
+    (column,) = records.schema.columns
+    released = column.decode(records.codes["seen"])
+    assert released.type == pa.timestamp("us", zone)
+    assert encode_batch(column, released).codes.tolist() == records.codes["seen"].tolist()
