@@ -58,6 +58,7 @@ def release(
     escape_formulas: bool = False,
     source: RandomSource | None = None,
     ledger: str | Path | None = None,
+    reference: str = "",
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Progress = _silent,
 ) -> Release:
@@ -67,7 +68,8 @@ def release(
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`. `escape_formulas` puts an apostrophe before labels and names of
     a CSV release that a spreadsheet would run as formulas. The release is entered in the ledger (by default the user's
-    own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `source` is for tests:
+    own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `reference` is noted with
+    that entry, so that whoever started a release can find out later whether it was paid for. `source` is for tests:
     anything but the system's generator marks the certificate as not for release, and leaves the ledger alone.
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
@@ -90,7 +92,7 @@ def release(
     grouped = method.microaggregate(dataset, plan.release.k or 1)
     method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
-    book = _Book.entered(ledger, plan, method, opened, clock) if source.releasable else None
+    book = _Book.entered(ledger, plan, method, opened, reference, clock) if source.releasable else None
     with _what_it_cost(book):
         progress("drawing noise")
         protected = method.protect(grouped, budget, source)
@@ -143,13 +145,20 @@ class _Book:
 
     @classmethod
     def entered(
-        cls, path: str | Path | None, plan: Plan, method: Method, table: Table, clock: Callable[[], datetime]
+        cls,
+        path: str | Path | None,
+        plan: Plan,
+        method: Method,
+        table: Table,
+        reference: str,
+        clock: Callable[[], datetime],
     ) -> _Book:
         where = default_ledger_path() if path is None else Path(path)
         with Ledger(where, clock=clock) as ledger:
             identity = fingerprint(table, plan.release.population, ledger.key)
             epsilon = Fraction(plan.release.epsilon) if method.differentially_private else None
-            reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), method.name)
+            note = f"{method.name}, reference {reference}" if reference else method.name
+            reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), note)
         return cls(where, identity, reservation, clock)
 
     def published(self, release_sha256: str) -> None:

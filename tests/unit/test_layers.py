@@ -31,7 +31,8 @@ LAYERS = (
     ("methods", "certificate", "preview", "pipeline", "evaluate", "audit", "verify"),
     ("report",),
     ("reproduce",),
-    ("cli", "web"),
+    ("web",),
+    ("cli",),
 )
 HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
 
