@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import Grid
 from rankveil.flow.protect import Mechanism
+from rankveil.fragments import Facts, fragment
 from rankveil.methods import Method
 
 FORMAT = 1
@@ -116,6 +117,33 @@ class Certificate(_Part):
 
     def to_json(self) -> str:
         return self.model_dump_json(indent=2) + "\n"
+
+    @property
+    def warning(self) -> str | None:
+        """What a reader must know before anything else; None for a release that holds what it claims."""
+        if not self.differentially_private:
+            return "NOT differentially private: nobody in this table is protected by a theorem. " + (self.reason or "")
+        return None if self.for_release else "NOT FOR RELEASE: drawn from a fixed seed."
+
+    def facts(self) -> Facts:
+        """The certificate's key lines, for people."""
+        guarantee = f"ε = {self.epsilon}, δ = {self.delta or 0}" if self.differentially_private else "none"
+        facts: Facts = [
+            ("statement", self.statement),
+            ("method", self.method),
+            ("guarantee", guarantee),
+            ("neighbours", self.neighbours),
+            ("theorem", self.theorem),
+            ("rows", f"{self.rows:,}, " + ("row r belongs to record r" if self.row_aligned else "fresh or shuffled")),
+        ]
+        facts += [("linkage", self.linkage)] if self.linkage else []
+        facts += [("remark", remark) for remark in self.remarks]
+        facts += [("ledger", f"entry {self.ledger.entry}")] if self.ledger else []
+        facts += [("file", f"{self.release.file}, SHA-256 {self.release.sha256}")] if self.release else []
+        return facts
+
+    def _repr_html_(self) -> str:
+        return fragment("Certificate", warning=self.warning, facts=self.facts())
 
 
 def statement_for(method: Method, epsilon: Decimal, delta: Decimal | None, *, for_release: bool) -> str:

@@ -52,6 +52,7 @@ class Method:
     uses_budget: bool = True  # ε matters
     uses_delta: bool = False  # a δ is allowed
     finds_bounds: bool = False  # bounds = "private" is understood
+    row_aligned: bool = False  # row r of the release belongs to record r of the table
     columns_in_table: tuple[str, str, str] = ("", "", "")  # microaggregate, protect, relink in words
 
 
@@ -136,6 +137,7 @@ METHODS: dict[str, Method] = {
             holds="The released table is differentially private.",
             needs_clusters=False,
             finds_bounds=True,
+            row_aligned=True,
             columns_in_table=(
                 "per column: count tree, histogram or mean",
                 "discrete Laplace",
@@ -153,6 +155,7 @@ METHODS: dict[str, Method] = {
             theorem="privacy.md, Theorem 5 (one channel per record) with sequential composition over columns",
             holds="The released table is differentially private.",
             needs_clusters=False,
+            row_aligned=True,
             columns_in_table=("none (k = 1)", "discrete Laplace mΔ/ε; exponential mechanism", "own row"),
         ),
         Method(
@@ -199,6 +202,7 @@ METHODS: dict[str, Method] = {
             holds="Nothing for the table. The centroid lists of numeric columns, without the rows, would be ε-DP.",
             why_not=_SHARES_CLUSTER
             + " For columns of labels, moreover, Algorithm 2 is calibrated to one cluster and not to the list (F6).",
+            row_aligned=True,
             columns_in_table=(
                 "individual ranking",
                 "Laplace mΔ/(kε), one draw per cluster; Algorithm 2",
@@ -216,6 +220,7 @@ METHODS: dict[str, Method] = {
             theorem="privacy.md, F12 and Theorem 3",
             holds="Nothing for the table. The list of centroids, without the rows, would be mε-DP.",
             why_not=_SHARES_CLUSTER + " The printed scale, moreover, leaves out the number of columns m (F12).",
+            row_aligned=True,
             columns_in_table=(
                 "insensitive order of records",
                 "Laplace (n/k)(Δ/k)/ε; Algorithm 2",
@@ -234,6 +239,7 @@ METHODS: dict[str, Method] = {
             holds="No formal guarantee; not even k-anonymity of records.",
             why_not="No noise is added: the release is a deterministic function of the table.",
             uses_budget=False,
+            row_aligned=True,
             columns_in_table=("individual ranking", "none", "own cluster"),
         ),
         Method(
@@ -248,6 +254,7 @@ METHODS: dict[str, Method] = {
             holds="k-anonymity of the protected columns; no differential privacy.",
             why_not="No noise is added: the release is a deterministic function of the table.",
             uses_budget=False,
+            row_aligned=True,
             columns_in_table=("insensitive order of records", "none", "own cluster"),
         ),
         Method(
@@ -262,6 +269,7 @@ METHODS: dict[str, Method] = {
             holds="k-anonymity of the protected columns; no differential privacy.",
             why_not="No noise is added: the release is a deterministic function of the table.",
             uses_budget=False,
+            row_aligned=True,
             columns_in_table=("MDAV", "none", "own cluster"),
         ),
     )

@@ -11,6 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
@@ -21,11 +23,13 @@ from rankveil.flow.declare import Plan, Schema, declare
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.relink import Rows
 from rankveil.flow.write import OutputFolder, Written, as_arrow
+from rankveil.fragments import fragment
 from rankveil.ledger import Ledger, Reservation, default_ledger_path, fingerprint
 from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 
 Progress = Callable[[str], None]
+_ROWS_SHOWN = 5
 ESCAPED = (
     "Labels and column names that a spreadsheet would run as formulas have an apostrophe before them, which is no part"
     " of them."
@@ -46,6 +50,21 @@ class Release:
     table: Any
     certificate: Certificate
     folder: Path | None = None
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what holds, and the first rows of the protected table."""
+        rows = None
+        if self.table is not None:
+            first = pa.table(self.table[:_ROWS_SHOWN])  # pandas, polars and Arrow all slice rows this way
+            columns = [[str(value) for value in column.to_pylist()] for column in first.columns]
+            rows = (first.column_names, list(zip(*columns, strict=True)))
+        return fragment(
+            "Release" if self.folder is None else f"Release in {self.folder.name}/",
+            warning=self.certificate.warning,
+            facts=self.certificate.facts(),
+            table=rows,
+            footer=None if rows is None else f"The first {_ROWS_SHOWN} of {self.certificate.rows:,} protected rows.",
+        )
 
 
 def release(

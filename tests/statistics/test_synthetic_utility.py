@@ -8,7 +8,7 @@ import pytest
 
 import rankveil as rv
 from rankveil.engines import open_table
-from rankveil.evaluate.evaluation import measure_all
+from rankveil.evaluate import measure_all
 from rankveil.evaluate.learning import learning_scores
 from rankveil.flow.declare import Records, declare, encode
 from rankveil.noise import SeededSource

@@ -28,7 +28,7 @@ from rankveil.audit.attack_belief import LEVEL, Attacker, Belief, before, bounde
 from rankveil.certificate import plain
 from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
-from rankveil.evaluate.evaluation import INTERNAL
+from rankveil.evaluate.results import INTERNAL
 from rankveil.flow.budget import Budget, equal_shares
 from rankveil.flow.declare import Column, Plan, declare
 from rankveil.flow.declare.dataset import Dataset

@@ -61,7 +61,8 @@ def command(
         )
     written = []
     if svg is not None or html is not None:
-        from rankveil.report.attack import as_page, as_svg, internal_path
+        from rankveil.report.attack import as_page, as_svg
+        from rankveil.report.render import internal_path
 
         for path, draw in ((svg, as_svg), (html, as_page)):
             if path is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rankveil.cli.output import json_option, print_table
+from rankveil.cli.output import json_option, print_table, progress
 
 if TYPE_CHECKING:
     from rankveil.evaluate import Evaluation, PairResult
@@ -28,6 +29,12 @@ _WORST = 3
 )
 @click.option("--target", metavar="COLUMN", help="Teach a learner to predict this column, by the release.")
 @click.option("--test", type=click.Path(path_type=Path), help="Real records, not released, to examine the learner on.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    help="Write a report with charts to this file; its name will contain 'internal'.",
+)
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @json_option
 def command(
     table: Path,
@@ -36,6 +43,8 @@ def command(
     aligned: bool | None,
     target: str | None,
     test: Path | None,
+    html: Path | None,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Measure what RELEASE (a file, or the folder of a release) has lost against TABLE.
@@ -44,12 +53,15 @@ def command(
 
     \b
       rankveil evaluate patients.csv 2031-q1/ --plan plan.toml
+      rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --html evaluation.internal.html
       rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --json > evaluation.internal.json
       rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --target diagnosis --test later.csv
     """
     from rankveil.evaluate import evaluate
 
-    result = evaluate(table, release, plan_path, row_aligned=aligned, target=target, test=test)
+    with progress(quiet=quiet) as show:
+        result = evaluate(table, release, plan_path, row_aligned=aligned, target=target, test=test, progress=show)
+        written = None if html is None else _write_page(html, result, table, release, plan_path, test, show)
     if as_json:
         click.echo(result.to_json())
         return
@@ -57,6 +69,35 @@ def command(
     _show_columns(result)
     click.echo()
     _show_whole(result)
+    if written is not None:
+        click.echo(f"\nWrote {written}")
+
+
+def _write_page(
+    html: Path,
+    result: Evaluation,
+    table: Path,
+    release: Path,
+    plan_path: Path,
+    test: Path | None,
+    show: Callable[[str], None],
+) -> Path:
+    from rankveil.evaluate.evaluation import certificate_beside, release_file
+    from rankveil.flow.declare import Plan
+    from rankveil.flow.write import CERTIFICATE_NAME, write_text
+    from rankveil.report.evaluation import as_page
+    from rankveil.report.render import internal_path
+    from rankveil.report.reproduction import reproduction
+
+    file = release_file(release)
+    certificate = certificate_beside(file)
+    files = [("table", table), ("release", file), ("plan", plan_path)]
+    files += [("certificate", file.parent / CERTIFICATE_NAME)] if certificate is not None else []
+    files += [("test records", test)] if test is not None else []
+    made = reproduction(files, command=["rankveil", *sys.argv[1:]], plan_text=plan_path.read_text(encoding="utf-8-sig"))
+    path = internal_path(html)
+    write_text(path, as_page(result, Plan.load(plan_path), certificate, made=made, progress=show))
+    return path
 
 
 def _show_columns(result: Evaluation) -> None:

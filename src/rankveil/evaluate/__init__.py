@@ -1,8 +1,10 @@
 """Utility of a release. Everything here reads the original table, so its results are internal."""
 
-from rankveil.evaluate.evaluation import ColumnResult, Evaluation, PairResult, evaluate, measure, measure_all
+from rankveil.evaluate.evaluation import evaluate
 from rankveil.evaluate.learning import Learning, learning_scores, propensity_auc
 from rankveil.evaluate.measures import jensen_shannon, relative_errors, variance_change
+from rankveil.evaluate.measuring import measure, measure_all
+from rankveil.evaluate.results import ColumnResult, Evaluation, PairResult
 
 __all__ = [
     "ColumnResult",

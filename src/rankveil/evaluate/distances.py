@@ -78,23 +78,46 @@ def _starts_of_bins(codes: Codes) -> Codes:
 
 
 def total_variation(cells: Cells) -> float:
-    return _half_difference(cells.original, cells.released, cells.count)
+    before, after = (
+        np.bincount(side, minlength=cells.count) / max(1, len(side)) for side in (cells.original, cells.released)
+    )
+    return float(np.abs(before - after).sum()) / 2
 
 
 def pair_total_variation(first: Cells, second: Cells) -> float:
     """Over all combinations of their cells."""
+    return total_variation(pair_of(first, second))
+
+
+def pair_of(first: Cells, second: Cells) -> Cells:
+    """Two columns as one, whose cells are the combinations of theirs."""
     size = first.count * second.count
     before = first.original * second.count + second.original
     after = first.released * second.count + second.released
     if size > _MOST_TALLIES:
         occurring, numbers = np.unique(np.concatenate([before, after]), return_inverse=True)
         before, after, size = numbers[: len(before)], numbers[len(before) :], len(occurring)
-    return _half_difference(before, after, size)
+    return Cells(before, after, size)
 
 
-def _half_difference(original: NDArray[np.int64], released: NDArray[np.int64], size: int) -> float:
-    before, after = (np.bincount(cells, minlength=size) / max(1, len(cells)) for cells in (original, released))
-    return float(np.abs(before - after).sum()) / 2
+def expected_by_chance(cells: Cells) -> float:
+    """The total variation to be expected between two random samples, as large as the two tables, of one population."""
+    rows, released_rows = (np.array([len(side)], np.float64) for side in (cells.original, cells.released))
+    shares = np.bincount(cells.original, minlength=cells.count) / np.maximum(1, rows)
+    return float(chance_variation(shares, rows, released_rows))
+
+
+def chance_variation(
+    shares: NDArray[np.float64], rows: NDArray[np.float64], released_rows: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The same from the shares of cells (last axis), which the population is taken to have.
+
+    The difference of two measured shares p is about normal with variance p(1-p)(1/n + 1/n'), and its mean size is never
+    more than 2p. This is half the sum of its mean sizes.
+    """
+    variances = shares * (1 - shares) * (1 / np.maximum(1, rows) + 1 / np.maximum(1, released_rows))
+    expected: NDArray[np.float64] = np.minimum(np.sqrt(variances / (2 * np.pi)), shares).sum(axis=-1)
+    return expected
 
 
 def rank_correlations(columns: Sequence[Codes]) -> NDArray[np.float64]:

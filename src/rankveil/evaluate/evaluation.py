@@ -6,10 +6,8 @@ to the rows of the original; its certificate says so. All other measures compare
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import combinations
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,67 +17,20 @@ from pydantic import ValidationError
 from rankveil.certificate import Certificate
 from rankveil.engines import Table, open_table
 from rankveil.errors import MissingExtraError, PlanError, TableError
-from rankveil.evaluate import measures
-from rankveil.evaluate.distances import (
-    cells_of,
-    pair_total_variation,
-    rank_correlations,
-    total_variation,
-    wasserstein,
-)
-from rankveil.evaluate.learning import Learning, learning_scores, propensity_auc
-from rankveil.evaluate.queries import query_error
-from rankveil.flow.declare import Column, Plan, Records, Schema, declare, encode
+from rankveil.evaluate.learning import learning_scores, propensity_auc
+from rankveil.evaluate.measuring import measure_all, measure_details
+from rankveil.evaluate.results import Evaluation
+from rankveil.evaluate.scores import with_scores
+from rankveil.flow.declare import Plan, Records, Schema, declare, encode
 from rankveil.flow.declare.domain import MISSING, Grid
 from rankveil.flow.write import CERTIFICATE_NAME
+from rankveil.methods import method_named
 
-_ROW_BY_ROW = ("laplace", "aligned", "published:")  # methods, or beginnings of their names, that keep rows in place
-INTERNAL = "INTERNAL: computed from the original table and not protected. Do not publish."
-
-
-@dataclass(frozen=True)
-class ColumnResult:
-    name: str
-    kind: str
-    relative_error: float | None  # None if rows of the release do not belong to rows of the original
-    variance_change: float | None
-    jsd: float
-    wasserstein: float | None = None  # W1/σ
-    total_variation: float | None = None
+Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class PairResult:
-    columns: tuple[str, str]
-    total_variation: float
-    correlation_error: float | None  # None if one of the two has no order
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Averages over columns and pairs, and what they are averages of. None: not measured."""
-
-    rows: int
-    columns: tuple[ColumnResult, ...]
-    relative_error: float | None
-    variance_change: float | None
-    jsd: float
-    wasserstein: float | None = None
-    total_variation: float | None = None
-    pair_total_variation: float | None = None
-    correlation_error: float | None = None
-    query_error: float | None = None
-    propensity_auc: float | None = None
-    learning: Learning | None = None
-    pairs: tuple[PairResult, ...] = ()
-    not_measured: dict[str, str] = field(default_factory=dict)  # measure -> why not
-    note: str = INTERNAL
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"note": self.note, **{key: value for key, value in asdict(self).items() if key != "note"}}
-
-    def to_json(self) -> str:
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+def _silent(stage: str) -> None:
+    """No progress wanted."""
 
 
 def evaluate(
@@ -90,6 +41,7 @@ def evaluate(
     row_aligned: bool | None = None,
     target: str | None = None,
     test: object = None,
+    progress: Progress = _silent,
 ) -> Evaluation:
     """Information loss of `release`, a released version of `table` under `plan`.
 
@@ -106,26 +58,35 @@ def evaluate(
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     release = release_file(Path(release)) if isinstance(release, str | Path) else release
     if row_aligned is None:
-        certificate = _certificate_beside(release)
-        by_plan = plan.release.method.startswith(_ROW_BY_ROW)
-        row_aligned = by_plan if certificate is None else certificate.row_aligned
+        certificate = certificate_beside(release)
+        row_aligned = (method_named(plan.release.method) if certificate is None else certificate).row_aligned
+    progress("reading the table and the release")
     opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
     schema = declare(plan, opened)
     original = encode(opened, schema)
     opened_release = open_table(release, separator=plan.table.separator).unescaped(schema.names)
     released = encode(_with_columns(opened_release, schema), schema, released=True)
-    result = measure_all(*_with_ranges(original, released), row_aligned=row_aligned)
-    learnt: list[tuple[str, Callable[[], Any]]] = [("propensity_auc", lambda: propensity_auc(original, released))]
+    progress("measuring columns and pairs")
+    ranged = _with_ranges(original, released)
+    result = measure_all(*ranged, row_aligned=row_aligned)
+    progress("measuring groups of people")
+    result = measure_details(result, *ranged)
+    learnt: list[tuple[str, str, Callable[[], Any]]] = [
+        ("propensity_auc", "learning to tell the tables apart", lambda: propensity_auc(original, released))
+    ]
     if target is not None:
         opened_test = open_table(test, separator=plan.table.separator, encoding=plan.table.encoding)
         real = encode(_with_columns(opened_test, schema), schema)
-        learnt.append(("learning", lambda: learning_scores(original, released, real, target)))
-    for name, measured in learnt:
+        learnt.append(
+            ("learning", f"learning to predict {target}", lambda: learning_scores(original, released, real, target))
+        )
+    for name, stage, measured in learnt:
+        progress(stage)
         try:
             result = replace(result, **{name: measured()})
         except MissingExtraError as error:
             result = replace(result, not_measured={**result.not_measured, name: error.remedy})
-    return result
+    return with_scores(result)
 
 
 def release_file(path: Path) -> Path:
@@ -138,8 +99,9 @@ def release_file(path: Path) -> Path:
     raise TableError(f"The folder {path} holds no release.", remedy="Name the file, or a folder that release wrote.")
 
 
-def _certificate_beside(release: object) -> Certificate | None:
+def certificate_beside(release: object) -> Certificate | None:
     """The certificate of this very file, if it lies in the same folder."""
+    release = release_file(Path(release)) if isinstance(release, str | Path) else release
     if not isinstance(release, Path) or not (release.parent / CERTIFICATE_NAME).exists():
         return None
     try:
@@ -177,84 +139,3 @@ def _with_ranges(original: Records, released: Records) -> tuple[Records, Records
                 codes[column.name] = np.where(codes[column.name] == MISSING, MISSING, codes[column.name] - low)
     schema = replace(original.schema, columns=tuple(columns))
     return Records(schema, tables[0], original.row_count), Records(schema, tables[1], released.row_count)
-
-
-def measure(original: Records, released: Records, *, row_aligned: bool = True) -> Evaluation:
-    """The paper's three measures on encoded tables. Averages are over the protected columns."""
-    if row_aligned and original.row_count != released.row_count:
-        raise TableError(
-            f"The release has {released.row_count} rows and the table {original.row_count}: rows cannot be compared.",
-            remedy="Say that rows do not belong together: --not-aligned (Python: row_aligned=False).",
-        )
-    results = []
-    for column in original.schema.protected:
-        before, after = original.codes[column.name], released.codes[column.name]
-        error = float(measures.relative_errors(column, before, after).mean()) if row_aligned else None
-        results.append(
-            ColumnResult(
-                column.name,
-                column.kind,
-                error,
-                measures.variance_change(column, before, after),
-                measures.jensen_shannon(column, before, after),
-            )
-        )
-    return Evaluation(
-        rows=released.row_count,
-        columns=tuple(results),
-        relative_error=_mean(result.relative_error for result in results),
-        variance_change=_mean(result.variance_change for result in results),
-        jsd=float(np.mean([result.jsd for result in results])),
-        not_measured={} if row_aligned else {"relative_error": "rows of the release belong to no rows of the table"},
-    )
-
-
-def measure_all(original: Records, released: Records, *, row_aligned: bool = False) -> Evaluation:
-    """Everything that needs no learner. Pairs are those in which at least one column is protected."""
-    first = measure(original, released, row_aligned=row_aligned)
-    schema = original.schema
-    cells = {
-        column.name: cells_of(column, original.codes[column.name], released.codes[column.name])
-        for column in schema.columns
-    }
-    columns = tuple(
-        replace(
-            result,
-            wasserstein=wasserstein(column, original.codes[column.name], released.codes[column.name]),
-            total_variation=total_variation(cells[column.name]),
-        )
-        for column, result in zip(schema.protected, first.columns, strict=True)
-    )
-    couples = [(a, b) for a, b in combinations(schema.columns, 2) if a.protected or b.protected]
-    errors = _correlation_errors(original, released, schema.columns)
-    pairs = tuple(
-        PairResult((a.name, b.name), pair_total_variation(cells[a.name], cells[b.name]), errors.get((a.name, b.name)))
-        for a, b in couples
-    )
-    return replace(
-        first,
-        columns=columns,
-        wasserstein=_mean(result.wasserstein for result in columns),
-        total_variation=_mean(result.total_variation for result in columns),
-        pair_total_variation=_mean(pair.total_variation for pair in pairs),
-        correlation_error=_mean(pair.correlation_error for pair in pairs),
-        query_error=query_error(original, released, couples or [schema.columns]),
-        pairs=pairs,
-    )
-
-
-def _correlation_errors(
-    original: Records, released: Records, columns: Sequence[Column]
-) -> dict[tuple[str, str], float]:
-    """Of every pair of columns with an order."""
-    names = [column.name for column in columns if isinstance(column.domain, Grid)]
-    if len(names) < 2:
-        return {}
-    before, after = (rank_correlations([records.codes[name] for name in names]) for records in (original, released))
-    errors = np.abs(before - after)
-    return {(names[a], names[b]): float(errors[a, b]) for a, b in combinations(range(len(names)), 2)}
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return float(np.mean(present)) if present else None

@@ -36,6 +36,7 @@ class Learning:
     taught_by_release: float | None
     taught_by_original: float | None
     test_rows: int
+    guessing: float = 0.0  # the score of the best single answer, given without looking
 
 
 def propensity_auc(original: Records, released: Records) -> float:
@@ -65,7 +66,10 @@ def learning_scores(original: Records, released: Records, test: Records, target:
         )
     with _one_thread():
         by_release, by_original = (_score(taught_by, test, column) for taught_by in (released, original))
-    return Learning(target, _score_name(column), by_release, by_original, int(np.count_nonzero(answers != MISSING)))
+    known = answers[answers != MISSING]
+    name = _score_name(column)
+    guessing = 0.5 if name == "AUC" else 0.0 if name == "R²" else float(np.bincount(known).max() / len(known))
+    return Learning(target, name, by_release, by_original, len(known), guessing)
 
 
 def _score(taught_by: Records, test: Records, column: Column) -> float | None:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.evaluate.results import Queries
 from rankveil.flow.declare import Column, Records, Schema
 from rankveil.flow.declare.domain import MISSING, Codes, Grid
 from rankveil.noise import Sampler, SeededSource
@@ -26,16 +27,30 @@ QUERIES = 500
 
 def query_error(original: Records, released: Records, targets: Sequence[tuple[Column, ...]]) -> float:
     """Mean absolute error of the shares, over questions about randomly chosen `targets`."""
+    return ask(original, released, targets).mean
+
+
+def ask(original: Records, released: Records, targets: Sequence[tuple[Column, ...]]) -> Queries:
+    """The same questions of both tables."""
     sampler = Sampler(SeededSource(_seed(original.schema)))
-    errors = np.empty(QUERIES)
+    answers = np.empty((QUERIES, 2))
     for query, choice in enumerate((sampler.uniform(QUERIES) * len(targets)).astype(np.int64)):
         before, after = np.ones(original.row_count, np.bool_), np.ones(released.row_count, np.bool_)
         for column in targets[choice]:
             asked_for = _values_asked_for(column, original.codes[column.name], sampler)
             before &= _matching(asked_for, original.codes[column.name])
             after &= _matching(asked_for, released.codes[column.name])
-        errors[query] = abs(before.mean() - after.mean())
-    return float(errors.mean())
+        answers[query] = before.mean(), after.mean()
+    errors = np.abs(answers[:, 0] - answers[:, 1])
+    return Queries(
+        count=QUERIES,
+        mean=float(errors.mean()),
+        median=float(np.median(errors)),
+        ninth_decile=float(np.quantile(errors, 0.9)),
+        worst=float(errors.max()),
+        mean_answer=float(answers[:, 0].mean()),
+        answers=tuple((before, after) for before, after in answers.tolist()),
+    )
 
 
 def _seed(schema: Schema) -> int:

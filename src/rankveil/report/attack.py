@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from html import escape
-from pathlib import Path
 from typing import Any
 
 from rankveil.audit.attack import Attack, ColumnAttack
-from rankveil.report.charts import FONT, GRID, INK, QUIET, SERIES, drawn
+from rankveil.report.charts import GRID, INK, QUIET, SERIES, drawn, inline
+from rankveil.report.render import page
 
 _SOUND, _PUBLISHED = "differentially private", "published, no guarantee"
 _PER_ROW = 2
@@ -27,11 +26,6 @@ LEGEND = (
     "Upper bound (range ≥, chance ≤): no attacker learns more. Lower bound (range ≤, chance ≥): this attacker learns"
     " that much, another one may learn more.",
 )
-
-
-def internal_path(path: Path) -> Path:
-    """The same path with `internal` in the file's name."""
-    return path if "internal" in path.name.split(".") else path.with_name(f"{path.stem}.internal{path.suffix}")
 
 
 def percent(value: float, sign: str = "") -> str:
@@ -166,38 +160,21 @@ def _panel(result: Attack, place: int) -> dict[str, Any]:
 
 def as_page(result: Attack) -> str:
     """A page that needs nothing else: the picture, the numbers, and what they mean."""
-    columns = result.methods[0].columns if result.methods else ()
-    head = "".join(f"<th>{escape(heading(column)).replace(chr(10), '<br>')}</th>" for column in columns)
-    known = "".join(f"<td>{percent(column.before)}</td>" for column in columns)
-    body = "".join(
-        f"<tr><th>{escape(attack.method)}</th>{''.join(f'<td>{cell(column)}</td>' for column in attack.columns)}"
-        f"<td class=says>{escape(attack.says)}</td></tr>\n"
-        for attack in result.methods
-    )
-    left = "".join(
-        f"<li>{escape(attack.method)}, {escape(column.name)}: {escape(str(column.left))}</li>\n"
+    left = [
+        (attack.method, column.name, str(column.left))
         for attack in result.methods
         for column in attack.columns
         if column.left is not None
+    ]
+    return page(
+        "attack.html.jinja",
+        title="Attack view",
+        note=result.note,
+        result=result,
+        columns=result.methods[0].columns if result.methods else (),
+        picture=inline(specification(result), "What an attacker learns about one record, method by method"),
+        left=left,
+        legend=LEGEND,
+        cell=cell,
+        percentage=percent,
     )
-    svg, _ = drawn(specification(result))
-    return f"""<!-- {result.note} -->
-<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Attack view (internal)</title>
-<style>
-body {{ font-family: {FONT}; color: {INK}; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.45 }}
-svg {{ max-width: 100%; height: auto }}
-table {{ border-collapse: collapse; font-size: 0.85rem }}
-th, td {{ text-align: right; padding: 0.25rem 0.7rem; border-bottom: 1px solid {GRID} }}
-th:first-child, .says {{ text-align: left; font-weight: normal }}
-.says {{ color: {QUIET} }}
-</style></head><body>
-<p><strong>{escape(result.note)}</strong></p>
-{svg}
-<table><thead><tr><th></th>{head}<th></th></tr></thead><tbody>
-<tr><th>before the release</th>{known}<td></td></tr>
-{body}</tbody></table>
-{f"<h2>What is left of row {result.row}</h2><ul>{left}</ul>" if left else ""}
-{"".join(f"<p>{escape(line)}</p>" for line in LEGEND)}
-</body></html>
-"""

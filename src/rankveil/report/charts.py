@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
+from html import escape
 from typing import Any
 
 from rankveil.errors import MissingExtraError
@@ -12,6 +15,8 @@ INK = "#1f2933"
 QUIET = "#7b8794"
 GRID = "#e4e7eb"
 SERIES = ("#0b6e99", "#d9822b", "#8c3b6f", "#4f7f3b")
+BEFORE, AFTER = QUIET, SERIES[0]  # the original and the release, in every chart
+_VEGA_LITE = "5.20"
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, sans-serif"
 
 _CONFIG: dict[str, Any] = {
@@ -31,14 +36,48 @@ _CONFIG: dict[str, Any] = {
 
 def drawn(spec: dict[str, Any]) -> tuple[str, bytes]:
     """A specification as (SVG text, PNG bytes)."""
+    converter, text = _converter(), _text(spec, _CONFIG)
+    svg: str = converter.vegalite_to_svg(text, vl_version=_VEGA_LITE)
+    png: bytes = converter.vegalite_to_png(text, vl_version=_VEGA_LITE, scale=2)
+    return svg, png
+
+
+def inline(spec: dict[str, Any], description: str) -> str:
+    """A specification as SVG to be put into a page.
+
+    It has no ground of its own, and its colours are those of this module, spelt as attributes: the page's style sheet
+    turns them into its own (look/report.css), so that a chart is light or dark with its page. `description` is what a
+    screen reader says instead of the parts.
+    """
+    svg: str = _converter().vegalite_to_svg(_text(spec, {**_CONFIG, "background": None}), vl_version=_VEGA_LITE)
+    svg = re.sub(r' (?:role|aria-[a-z]+|pointer-events|font-family)="[^"]*"', "", svg)
+    svg = re.sub(r'<path class="(?:background|foreground)"[^>]*/>', "", svg)
+    svg = re.sub(r' (?:d|transform)="[^"]*"', lambda found: _LONG_NUMBER.sub(_shorter, found[0]), svg)
+    # Several charts share one page: names of clips and gradients must not.
+    mark = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1c{mark}-", svg)
+    svg = svg.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "", 1).replace(' version="1.1"', "", 1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)
+
+
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}")
+
+
+def _shorter(found: re.Match[str]) -> str:
+    """A hundredth of a pixel is enough."""
+    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def _converter() -> Any:
     try:
         import vl_convert
     except ImportError:
         raise MissingExtraError("Drawing charts", "report") from None
-    text = json.dumps({"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": _CONFIG, **spec})
-    svg: str = vl_convert.vegalite_to_svg(text, vl_version="5.20")
-    png: bytes = vl_convert.vegalite_to_png(text, vl_version="5.20", scale=2)
-    return svg, png
+    return vl_convert
+
+
+def _text(spec: dict[str, Any], config: dict[str, Any]) -> str:
+    return json.dumps({"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": config, **spec})
 
 
 def lines(

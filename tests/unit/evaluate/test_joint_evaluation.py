@@ -97,9 +97,11 @@ def test_json_has_columns_pairs_averages_and_reasons() -> None:
     found = json.loads(evaluate(TABLE, TABLE, PLAN, row_aligned=False).to_json())
     assert next(iter(found)) == "note"
     assert set(found["columns"][0]) == {
-        "name", "kind", "relative_error", "variance_change", "jsd", "wasserstein", "total_variation",
+        "name", "kind", "relative_error", "variance_change", "jsd", "wasserstein", "total_variation", "chance",
     }  # fmt: skip
-    assert set(found["pairs"][0]) == {"columns", "total_variation", "correlation_error"}
+    assert set(found["pairs"][0]) == {
+        "columns", "total_variation", "correlation_error", "chance", "correlation", "released_correlation",
+    }  # fmt: skip
     assert found["relative_error"] is None
     assert list(found["not_measured"]) == ["relative_error"]
     assert found["learning"] is None

@@ -339,6 +339,11 @@ class Plan(_Entry):
         content = json.dumps(self.model_dump(), default=_canonical, ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()
 
+    def _repr_html_(self) -> str:
+        from rankveil.flow.declare.shown import plan_fragment
+
+        return plan_fragment(self)
+
 
 def _canonical(value: object) -> str:
     """Numbers by their value, not by their spelling; dates in ISO form."""

@@ -1,0 +1,105 @@
+"""The evaluation of a release as one page: internal, self-contained, and with the same figures as its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rankveil.certificate import Certificate
+from rankveil.evaluate.results import Distribution, Evaluation, PairResult
+from rankveil.evaluate.scores import FAIR, GOOD
+from rankveil.evaluate.subgroups import FEWEST_JUDGED
+from rankveil.flow.declare import Plan
+from rankveil.report import figures
+from rankveil.report.charts import inline
+from rankveil.report.render import page
+from rankveil.report.reproduction import Reproduction, belongs, reproduction
+from rankveil.report.verdict import verdict
+
+_WORST_PAIRS = 12
+_WORST_GROUPS = 15
+
+
+def _silent(stage: str) -> None:
+    """No progress wanted."""
+
+
+def as_page(
+    evaluation: Evaluation,
+    plan: Plan,
+    certificate: Certificate | None = None,
+    *,
+    made: Reproduction | None = None,
+    title: str = "Evaluation of a release",
+    progress: Callable[[str], None] = _silent,
+) -> str:
+    """One HTML file. `made` says how to make it again: see rankveil.report.reproduction."""
+    made = reproduction() if made is None else made
+    found = evaluation.as_dict()
+    progress("drawing charts")
+    return page(
+        "evaluation.html.jinja",
+        title=title,
+        note=evaluation.note,
+        evaluation=evaluation,
+        value=lambda path: look_up(found, path),
+        plan=plan,
+        certificate=certificate,
+        misfits=[] if certificate is None else belongs(certificate, plan, made),
+        verdict=verdict(evaluation, certificate),
+        good=GOOD,
+        fair=FAIR,
+        fewest=FEWEST_JUDGED,
+        charts=_charts(evaluation),
+        pairs=_worst_first(evaluation.pairs)[:_WORST_PAIRS],
+        groups=list(enumerate(evaluation.subgroups))[:_WORST_GROUPS],
+        made=made,
+    )
+
+
+def look_up(found: dict[str, Any], path: str) -> Any:
+    """`columns.2.jsd` in nested dictionaries and lists."""
+    place: Any = found
+    for part in path.split("."):
+        place = place[int(part)] if isinstance(place, list | tuple) else place[part]
+    return place
+
+
+def _worst_first(pairs: tuple[PairResult, ...]) -> list[tuple[int, PairResult]]:
+    """With their places in the evaluation."""
+    return sorted(enumerate(pairs), key=lambda entry: -entry[1].total_variation)
+
+
+def _charts(evaluation: Evaluation) -> dict[str, Any]:
+    """Every chart of the page as SVG; None where there is nothing to draw."""
+    names = list(dict.fromkeys(name for pair in evaluation.pairs for name in pair.columns))
+    correlated = [pair for pair in evaluation.pairs if pair.correlation is not None]
+    ordered = [name for name in names if any(name in pair.columns for pair in correlated)]
+    return {
+        "columns": [_of_column(shown) for shown in evaluation.distributions],
+        "pairs": inline(
+            figures.of_pair_errors(evaluation.pairs, names), "Heat map of the errors of all pairs of columns"
+        )
+        if evaluation.pairs
+        else None,
+        "strongest": figures.strongest_error(evaluation.pairs),
+        "correlations": inline(
+            figures.of_correlations(correlated, ordered), "Heat map of rank correlations, original and release"
+        )
+        if correlated
+        else None,
+        "queries": inline(
+            figures.of_queries(evaluation.queries), "Answers of the release against those of the original"
+        )
+        if evaluation.queries is not None
+        else None,
+        "groups": inline(figures.of_subgroups(evaluation.subgroups), "Errors of groups against their size")
+        if any(group.error is not None for group in evaluation.subgroups)
+        else None,
+    }
+
+
+def _of_column(shown: Distribution) -> str | None:
+    if not shown.bars:
+        return None
+    return inline(figures.of_distribution(shown), f"Distribution of {shown.column} before and after")
