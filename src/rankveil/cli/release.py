@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rankveil.cli import EXIT_CODES
-from rankveil.cli.output import json_option, print_json, print_table, progress
+from rankveil.cli.output import json_option, print_json, progress
 
 
 @click.command("release", epilog=EXIT_CODES)
@@ -60,7 +60,9 @@ def command(
 
     plan = Plan.load(plan_path).with_release(method=method, epsilon=epsilon, delta=delta, k=k)
     if dry_run:
-        _show_dry_run(plan, as_json=as_json)
+        from rankveil.cli.dry_run import show_dry_run
+
+        show_dry_run(plan, as_json=as_json)
         return
     if out is None:
         raise click.UsageError("--out is needed: the folder for the release and its certificate.")
@@ -99,39 +101,3 @@ def command(
     click.echo(f"Certificate  {out / 'certificate.json'}")
     if certificate.ledger is not None:
         click.echo(f"Ledger       entry {certificate.ledger.entry}")
-
-
-def _show_dry_run(plan: object, *, as_json: bool) -> None:
-    from rankveil.flow.declare import Plan
-    from rankveil.preview import preview
-
-    assert isinstance(plan, Plan)  # noqa: S101 - the command has just made it
-    looked = preview(plan)
-    if as_json:
-        print_json({**looked.as_dict(), "unconfirmed": plan.guesses})
-        return
-    rows = [
-        [
-            line.column,
-            line.kind,
-            line.epsilon or (f"ρ {line.rho}" if line.rho else "none"),
-            line.half_within,
-            line.most_within,
-            line.mechanism,
-        ]
-        for line in looked.lines
-    ]
-    heading = f"{looked.method.name}: " + ", ".join(
-        part
-        for part in (
-            f"ε = {looked.epsilon}" if looked.epsilon else "",
-            f"δ = {looked.delta}" if looked.delta else "",
-            f"k = {looked.k}" if looked.k else "",
-        )
-        if part
-    )
-    print_table(heading, ["column", "kind", "ε", "half the noise within", "95 % within", "mechanism"], rows)
-    click.echo(f"\nWhat would hold: {looked.method.holds}")
-    click.echo("Dry run: no data were read, nothing was written, no budget was spent.")
-    if plan.guesses:
-        click.echo(f"{len(plan.guesses)} columns have unconfirmed guesses; a release would refuse them.")

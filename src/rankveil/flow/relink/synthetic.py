@@ -42,7 +42,7 @@ from rankveil.flow.relink.tables import NoisyTable, refine_marginals, release_ta
 from rankveil.noise import RandomSource, Sampler
 
 _TABLES_NEED = {"numbers": 180.0, "labels": 60.0}  # records per deviation of a spanning tree's tables
-_ASSUMED_ROWS = 10_000
+ASSUMED_ROWS = 10_000
 _COPULA_NEEDS = 0.4  # a noisy sign product's deviation beyond which it says nothing
 
 
@@ -214,7 +214,7 @@ def planned_for_synthetic(plan: Plan) -> list[Mechanism]:
     """How the budget will be divided, for the number of rows the plan expects (or 10,000 if it says nothing)."""
     schema = declare_alone(plan)
     columns = schema.protected
-    rows = plan.release.expected_rows or _ASSUMED_ROWS
+    rows = plan.release.expected_rows or ASSUMED_ROWS
     delta = plan.release.delta
     budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
     budget, notes = planned_bounds(columns, budget)

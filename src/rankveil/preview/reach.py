@@ -1,0 +1,46 @@
+"""How far noise reaches: the distance within which a stated share of all draws lies, exactly for integer noise."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from rankveil.flow.budget import Noise
+
+HALF, MOST = 0.5, 0.95
+_SUMMED_UP_TO = 50.0  # deviations of a discrete Gaussian below which its law is summed term by term
+_NORMAL = {HALF: 0.674489750196, MOST: 1.959963984540}
+
+
+def laplace_reach(scale: Fraction | float, share: float) -> int:
+    """The least r for which a discrete Laplace draw lies in -r..r with at least this probability.
+
+    P(|Z| > r) = 2 q^(r+1) / (1 + q) with q = exp(-1/scale).
+    """
+    log_q = -1 / float(scale)
+    return max(0, math.ceil(math.log((1 - share) * (1 + math.exp(log_q)) / 2) / log_q - 1 - 1e-9))
+
+
+def gaussian_reach(variance: Fraction | float, share: float) -> int:
+    """The same for a discrete Gaussian draw."""
+    deviation = math.sqrt(variance)
+    if deviation > _SUMMED_UP_TO:
+        return math.ceil(_NORMAL[share] * deviation)
+    weights = [math.exp(-(z * z) / (2 * float(variance))) for z in range(math.ceil(12 * deviation) + 2)]
+    whole, inside = 2 * sum(weights) - weights[0], weights[0]
+    reach = 0
+    while inside < share * whole:
+        reach += 1
+        inside += 2 * weights[reach]
+    return reach
+
+
+def reach_of(noise: Noise, share: float = MOST) -> int:
+    return (laplace_reach if noise.name == "discrete Laplace" else gaussian_reach)(noise.parameter, share)
+
+
+def mean_size(noise: Noise) -> float:
+    """E|Z|, for what is expected on average."""
+    if noise.name == "discrete Gaussian":
+        return noise.deviation * math.sqrt(2 / math.pi)
+    return float(noise.parameter)
