@@ -73,6 +73,16 @@ def card(plan: Plan, state: State, place: int) -> Card:
     )
 
 
+def guesses_left(plan: Plan) -> int:
+    """How many confirmations the plan still waits for: limits are one, though the plan has two entries for them."""
+    return sum(
+        fact.guessed
+        for entry in plan.columns.values()
+        if entry.unconfirmed
+        for fact in _facts(entry.model_dump(), set(entry.unconfirmed))
+    )
+
+
 def _facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
     def fact(label: str, value: str, *entries: str, labels: Sequence[str] = ()) -> Fact:
         shown, more = tuple(labels[:_SHOWN_LABELS]), tuple(labels[_SHOWN_LABELS:])

@@ -10,6 +10,8 @@ from rankveil.methods import method_named
 from rankveil.web.home import State
 from rankveil.web.jobs import Spec
 
+_WIDTH = 40
+
 
 def table_argument(state: State) -> str:
     """The table as the user would name it: its path, or the name of the file that was uploaded."""
@@ -43,15 +45,31 @@ def to_release(state: State, plan: Plan, *, out: Path | None, ledger: Path | Non
 def to_check(state: State, spec: Spec, *, private: bool) -> list[str]:
     """After the release. `private`: it lies in the page's own folder and is downloaded from there."""
     folder = "release" if private else _short(Path(spec.out))
-    table = table_argument(state)
     return [
         _line("rankveil", "verify", f"{folder}/certificate.json", f"{folder}/"),
-        _line("rankveil", "evaluate", table, f"{folder}/", "--plan", "plan.toml", "--html", "evaluation.internal.html"),
+        _line(*evaluation(table_argument(state), folder)),
     ]
 
 
+def evaluation(table: str, folder: str = "release") -> list[str]:
+    """The words of the command that makes the evaluation report."""
+    return ["rankveil", "evaluate", table, f"{folder}/", "--plan", "plan.toml", "--html", "evaluation.internal.html"]
+
+
 def _line(*words: str) -> str:
-    return shlex.join(words)
+    """A command as it is typed, broken before options where it would be too long for the page's side."""
+    lines: list[str] = [""]
+    for place, word in enumerate(shlex.quote(word) for word in words):
+        option_and_value = f"{word} {shlex.quote(words[place + 1])}" if words[place + 1 : place + 2] else word
+        ahead = option_and_value if word.startswith("--") else word
+        if place > 1 and len(lines[-1]) + 1 + len(ahead) > _WIDTH and not _is_value(words, place):
+            lines.append("   ")
+        lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return " \\\n".join(lines)
+
+
+def _is_value(words: tuple[str, ...], place: int) -> bool:
+    return words[place - 1].startswith("--") and not words[place].startswith("--")
 
 
 def _short(path: Path) -> str:

@@ -151,7 +151,7 @@ def keep_file(folder: Path, file: SmallFile) -> str:
 def safe_name(name: str, otherwise: str) -> str:
     """The last part of a file's name, without anything that a file system or a shell might take amiss."""
     cleaned = re.sub(r"[^\w.\-]+", "_", re.split(r"[/\\]", name)[-1]).lstrip(".-")[:100]
-    reserved = ("working.json", "lock", "jobs", "brought", REMOVE_COPY)
+    reserved = ("working.json", "lock", "jobs", "brought", "table", REMOVE_COPY)
     return cleaned if cleaned.strip("._") and cleaned not in reserved else otherwise
 
 

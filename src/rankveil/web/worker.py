@@ -16,6 +16,7 @@ from typing import Any
 
 from rankveil.errors import BudgetError, RankveilError, bug_in
 from rankveil.flow.write import write_bytes
+from rankveil.web import commands
 from rankveil.web.budget import ledger_says
 from rankveil.web.home import Working
 from rankveil.web.jobs import Job, jobs_of
@@ -70,10 +71,22 @@ def _release(job: Job, progress: Progress) -> dict[str, Any]:
 
 def _evaluate(job: Job, progress: Progress) -> dict[str, Any]:
     from rankveil.evaluate import evaluate
+    from rankveil.evaluate.evaluation import certificate_beside, release_file
+    from rankveil.report.evaluation import as_page
+    from rankveil.report.reproduction import reproduction
 
-    progress("measuring the release against the table")
-    result = evaluate(job.spec.table, job.spec.of_release, job.plan())
+    plan_path, table = job.folder / "plan.toml", Path(job.spec.table)
+    release = release_file(Path(job.spec.of_release or ""))
+    plan = job.plan()
+    result = evaluate(table, release, plan, progress=progress)
+    made = reproduction(
+        [("table", table), ("release", release), ("plan", plan_path)],
+        command=commands.evaluation(job.spec.table_name),
+        plan_text=plan_path.read_text(encoding="utf-8"),
+    )
+    page = as_page(result, plan, certificate_beside(release), made=made, progress=progress)
     _write(job.folder / "evaluation.internal.json", result.to_json().encode())
+    _write(job.folder / "evaluation.internal.html", page.encode())
     return {}
 
 

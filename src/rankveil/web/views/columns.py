@@ -19,6 +19,7 @@ from rankveil.web.columns import (
     confirmed,
     entry_from,
     form_values,
+    guesses_left,
     posted_values,
     taxonomy_outline,
 )
@@ -65,7 +66,7 @@ def _shared(plan: Plan) -> dict[str, Any]:
         "plan": plan,
         "kinds": KINDS,
         "outline": lambda name: taxonomy_outline(plan, name),
-        "guesses_left": sum(len(entries) for entries in plan.guesses.values()),
+        "guesses_left": guesses_left(plan),
         "columns_left": len(plan.guesses),
     }
 

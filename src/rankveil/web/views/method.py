@@ -9,6 +9,7 @@ from starlette.responses import Response
 from rankveil.errors import RankveilError
 from rankveil.flow.declare import Plan
 from rankveil.methods import METHODS, method_named
+from rankveil.report.preview import fragment
 from rankveil.web.home import RELEASE_PART, State, Working
 from rankveil.web.site import Ask, status_of
 
@@ -43,7 +44,7 @@ def _page(
         chosen=METHODS.get(values["method"], METHODS["synthetic"]),
         settings_version=state.versions.get(RELEASE_PART, 0),
         error=None if error is None else error.as_dict(),
-        dry_run=_dry_run(ask, plan, state, values),
+        dry_run=_dry_run(plan, state, values),
     )
 
 
@@ -55,22 +56,16 @@ def dry_run(ask: Ask) -> Response:
     return ask.page(
         "dry_run.html.jinja",
         chosen=METHODS.get(values["method"], METHODS["synthetic"]),
-        dry_run=_dry_run(ask, working.plan(state), state, values),
+        dry_run=_dry_run(working.plan(state), state, values),
     )
 
 
-def _dry_run(ask: Ask, plan: Plan, state: State, values: dict[str, str]) -> dict[str, Any]:
+def _dry_run(plan: Plan, state: State, values: dict[str, str]) -> dict[str, Any]:
     try:
         changed = _with(plan, values)
-        return {"error": None, "fragment": fragment_of(ask, changed, state.rows)}
+        return {"error": None, "fragment": fragment(changed, state.rows)}
     except RankveilError as error:
         return {"error": error.as_dict(), "fragment": None}
-
-
-def fragment_of(ask: Ask, plan: Plan, rows: int | None) -> str:
-    from rankveil.preview import preview
-
-    return ask.render("dry_run_table.html.jinja", looked=preview(plan))
 
 
 def save_method(ask: Ask) -> Response:

@@ -15,6 +15,7 @@ from rankveil.methods import method_named
 from rankveil.pipeline import check_consent
 from rankveil.web import jobs
 from rankveil.web.budget import BudgetView, budget_view
+from rankveil.web.columns import guesses_left
 from rankveil.web.guard import secret
 from rankveil.web.home import StaleError, State, Working
 from rankveil.web.jobs import Job
@@ -41,7 +42,7 @@ def _page(ask: Ask, working: Working, error: RankveilError | None, status: int =
         method=method_named(plan.release.method),
         budget=budget,
         trouble=trouble,
-        guesses_left=sum(len(entries) for entries in plan.guesses.values()),
+        guesses_left=guesses_left(plan),
         made=[(job, job.status()) for job in made],
         error=None if error is None else error.as_dict(),
         out=ask.site.out,

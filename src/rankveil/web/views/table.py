@@ -14,6 +14,8 @@ from rankveil.engines import open_table
 from rankveil.errors import RankveilError, TableError
 from rankveil.ledger import Ledger, default_ledger_path, fingerprint
 from rankveil.web.budget import content_identity
+from rankveil.web.columns import guesses_left
+from rankveil.web.guard import only_for_me
 from rankveil.web.home import Working
 from rankveil.web.jobs import jobs_of, releases_of
 from rankveil.web.site import Ask
@@ -27,7 +29,7 @@ def start_page(ask: Ask) -> Response:
 def _summary(working: Working) -> dict[str, Any]:
     try:
         state = working.read()
-        guesses = sum(len(entries) for entries in working.plan(state).guesses.values())
+        guesses = guesses_left(working.plan(state))
     except RankveilError:
         return {"id": working.id, "broken": True}
     return {
@@ -64,7 +66,7 @@ def open_page(ask: Ask) -> Response:
 def _copied(table: UploadFile, folder: Path) -> Path:
     """The upload in the private folder, readable by its owner only. Its ending is kept: it may mean compression."""
     name = safe_name(table.filename or "", "table.csv")
-    path = folder / f"copy-{name}"
+    path = only_for_me(folder / "table") / name
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         shutil.copyfileobj(table.file, file, 1 << 20)
@@ -101,6 +103,7 @@ def give_again(ask: Ask) -> Response:
                     f"This is not the table that was uploaded as {state.name}.",
                     remedy="Choose the same file, or open this one as a new table from the start page.",
                 )
+        only_for_me(Path(state.table).parent)
         copy.replace(state.table)
         (working.folder / REMOVE_COPY).unlink(missing_ok=True)
     finally:
