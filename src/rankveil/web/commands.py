@@ -10,7 +10,7 @@ from rankveil.methods import method_named
 from rankveil.web.home import State
 from rankveil.web.jobs import Spec
 
-_WIDTH = 40
+_WIDTH = 36
 
 
 def table_argument(state: State) -> str:
@@ -24,7 +24,7 @@ def to_open(state: State) -> list[str]:
 
 def to_draft(state: State) -> list[str]:
     if state.plan_source is not None or not state.guessed_at_start:
-        return ["# save the plan below as plan.toml"]
+        return ["# save the plan below as plan.toml", *to_look(state)]
     return [_line("rankveil", "init", table_argument(state), "--out", "plan.toml"), "# then edit plan.toml as below"]
 
 
