@@ -85,7 +85,7 @@ def _start(ask: Ask, working: Working, job_id: str) -> None:
         if jobs.job_named(working, job_id) is not None:
             return  # another tab was quicker; its release is this one
         plan = working.plan(state)
-        if job_id != state.next_release or any(job.alive() for job in jobs.releases_of(working)):
+        if job_id != state.next_release or any(job.status().running for job in jobs.releases_of(working)):
             raise StaleError(
                 "Another release of this table was started from this page in the meantime.",
                 remedy="Look at it below. If you want a further release, start it from this page as it is now.",
