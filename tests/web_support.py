@@ -147,20 +147,16 @@ class Server:
         """Start it, on the same port as before if it was started before; the address that opens the page."""
         code = "from rankveil.cli import main; main()"
         port = ["--port", str(self.port or free_port())]
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code, "web", *self._arguments, *port, "--no-browser"],
-            stdout=subprocess.PIPE,
-            stderr=(self.folder / "server.log").open("a"),
-            text=True,
-            cwd=REPOSITORY,
-            env={
-                **os.environ,
-                **self._env,
-                "RANKVEIL_STATE": str(self.state),
-                "RANKVEIL_LEDGER": str(self.ledger),
-                "PYTHONUTF8": "1",
-            },
-        )
+        own = {"RANKVEIL_STATE": str(self.state), "RANKVEIL_LEDGER": str(self.ledger), "PYTHONUTF8": "1"}
+        with (self.folder / "server.log").open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code, "web", *self._arguments, *port, "--no-browser"],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                cwd=REPOSITORY,
+                env={**os.environ, **self._env, **own},
+            )
         assert self.process.stdout is not None
         for line in self.process.stdout:
             found = re.search(r"http://127\.0\.0\.1:(\d+)/\S+", line)
