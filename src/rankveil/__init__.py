@@ -20,6 +20,7 @@ from rankveil.errors import RankveilError
 if TYPE_CHECKING:
     from rankveil.audit.attack import attack
     from rankveil.certificate import Certificate
+    from rankveil.compare import Comparison, compare
     from rankveil.evaluate import Evaluation, evaluate
     from rankveil.flow.declare import Plan
     from rankveil.methods import METHODS
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
 # Loaded when first used, so that `import rankveil` stays quick.
 _HOMES = {
     "Certificate": "rankveil.certificate",
+    "Comparison": "rankveil.compare",
     "Evaluation": "rankveil.evaluate",
     "METHODS": "rankveil.methods",
     "Plan": "rankveil.flow.declare",
     "Release": "rankveil.pipeline",
     "Taxonomy": "rankveil.taxonomy",
     "attack": "rankveil.audit.attack",
+    "compare": "rankveil.compare",
     "evaluate": "rankveil.evaluate",
     "preview": "rankveil.preview",
     "release": "rankveil.pipeline",
@@ -44,6 +47,7 @@ _HOMES = {
 __all__ = [
     "METHODS",
     "Certificate",
+    "Comparison",
     "Evaluation",
     "Plan",
     "RankveilError",
@@ -51,6 +55,7 @@ __all__ = [
     "Taxonomy",
     "__version__",
     "attack",
+    "compare",
     "evaluate",
     "preview",
     "release",

@@ -104,19 +104,13 @@ def release(
     )
 
     dataset = Dataset(schema, opened)
-    budget = Budget(
-        Fraction(plan.release.epsilon), None if plan.release.delta is None else Fraction(plan.release.delta)
-    )
     progress("reading the table and grouping")
     grouped = method.microaggregate(dataset, plan.release.k or 1)
     method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
     book = _Book.entered(ledger, plan, method, opened, reference, clock) if source.releasable else None
     with _what_it_cost(book):
-        progress("drawing noise")
-        protected = method.protect(grouped, budget, source)
-        progress("linking columns")
-        rows = method.relink(protected, budget, source)
+        rows = protected_rows(grouped, plan, source, progress)
     if escape_formulas:
         rows = replace(rows, remarks=(*rows.remarks, ESCAPED))
 
@@ -140,6 +134,21 @@ def release(
     if book is not None:
         book.published(written.sha256)
     return Release(None, made[0], folder.path)
+
+
+def protected_rows(grouped: Any, plan: Plan, source: RandomSource, progress: Progress = _silent) -> Rows:
+    """Steps 3 and 4 on what the plan's method has grouped. INTERNAL: no ledger knows of what is drawn here.
+
+    PRIVACY: a caller that lets anybody see these rows must have entered them in the ledger before this call, as
+    `release` does. A caller that has not (a comparison, an experiment) keeps rows and what follows from them inside.
+    """
+    method = method_named(plan.release.method)
+    delta = plan.release.delta
+    budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
+    progress("drawing noise")
+    protected = method.protect(grouped, budget, source)
+    progress("linking columns")
+    return method.relink(protected, budget, source)
 
 
 @contextmanager

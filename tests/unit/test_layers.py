@@ -30,6 +30,7 @@ LAYERS = (
     ("published",),
     ("methods", "certificate", "preview", "pipeline", "evaluate", "audit", "verify"),
     ("report",),
+    ("compare",),  # writes a page
     ("reproduce",),
     ("web",),
     ("cli",),
@@ -167,6 +168,7 @@ def test_using_a_name_of_the_public_api_loads_what_it_needs_and_no_data_frame_li
 
 def test_every_name_of_the_public_api_exists() -> None:
     assert all(getattr(rankveil, name) is not None for name in rankveil.__all__)
+    assert {"release", "evaluate", "compare", "Comparison", "preview", "Plan"} <= set(rankveil.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = rankveil.nonsense
 
@@ -174,8 +176,9 @@ def test_every_name_of_the_public_api_exists() -> None:
 def test_functions_of_the_public_api_stay_functions_after_modules_of_their_name_were_imported() -> None:
     code = (
         "import rankveil as rv\nimport rankveil.preview, rankveil.evaluate.measures, rankveil.pipeline\n"
+        "import rankveil.compare.grid\n"
         "from rankveil import evaluate, preview\n"
-        "assert all(map(callable, (evaluate, preview, rv.evaluate, rv.evaluate, rv.preview, rv.preview, rv.release)))"
+        "assert all(map(callable, (evaluate, preview, rv.evaluate, rv.compare, rv.preview, rv.preview, rv.release)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

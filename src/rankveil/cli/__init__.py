@@ -14,7 +14,19 @@ import click
 from rankveil._version import __version__
 from rankveil.errors import RankveilError, bug_in
 
-_COMMANDS = ("init", "release", "verify", "evaluate", "audit", "attack", "methods", "ledger", "reproduce", "web")
+_COMMANDS = (
+    "init",
+    "release",
+    "verify",
+    "evaluate",
+    "compare",
+    "audit",
+    "attack",
+    "methods",
+    "ledger",
+    "reproduce",
+    "web",
+)
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 data outside the plan, 4 budget refused, 5 audit contradicts the claim."

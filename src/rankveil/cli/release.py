@@ -26,7 +26,7 @@ from rankveil.cli.output import json_option, print_json, progress
     is_flag=True,
     help="CSV: put an apostrophe before labels and names that a spreadsheet would run as formulas.",
 )
-@click.option("--dry-run", is_flag=True, help="Show noise per column from the plan alone; read no data, write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what to expect from the plan alone; read no data, write nothing.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @json_option
 def command(

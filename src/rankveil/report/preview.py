@@ -57,16 +57,16 @@ def _budget(looked: Preview) -> str:
     if not looked.split:
         return ""
     pieces, start = [], 0.0
+    shades = _shades(looked.split)
     for part in looked.split:
         width = _BAR * part.share
         about = f"<title>{escape(part.name)}: {_percent(part.share)}</title>"
-        pieces.append(
-            f'<rect class="rv-part rv-{part.purpose}" x="{start:.1f}" y="0" width="{max(width - 1.5, 0.5):.1f}"'
-            f' height="26">{about}</rect>'
-        )
+        look = f"rv-part rv-{part.purpose}{shades.get(part.name, '')}"
+        size = f'x="{start:.1f}" y="0" width="{max(width - 1.5, 0.5):.1f}" height="26"'
+        pieces.append(f'<rect class="{look}" {size}>{about}</rect>')
         start += width
     legend = "".join(
-        f'<li><span class="rv-key rv-{purpose}"></span>{escape(name)} {_percent(share)}</li>'
+        f'<li><span class="rv-key rv-{purpose}{shades.get(name, "")}"></span>{escape(name)} {_percent(share)}</li>'
         for name, purpose, share in _legend(looked.split)
     )
     words = "; ".join(f"{name} {_percent(share)}" for name, _, share in _legend(looked.split))
@@ -76,6 +76,12 @@ def _budget(looked: Preview) -> str:
         f' aria-label="{escape(words, quote=True)}">{"".join(pieces)}</svg>'
         f"<figcaption><ul>{legend}</ul></figcaption></figure>"
     )
+
+
+def _shades(split: tuple[Part, ...]) -> dict[str, str]:
+    """What links columns comes in several parts; each has a shade of the same colour."""
+    linking = [part.name for part in split if part.purpose == "linkage"]
+    return {name: f" rv-shade{place}" for place, name in enumerate(linking)}
 
 
 def _legend(split: tuple[Part, ...]) -> list[tuple[str, str, float]]:

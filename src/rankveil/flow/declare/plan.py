@@ -215,7 +215,8 @@ class ReleaseEntry(_Entry):
         None, description="Name of the people the table is about: extracts of one population share a budget."
     )
     expected_rows: PositiveInteger | None = Field(
-        None, description="Roughly how many rows the table has, for dry runs only: the rules depend on it."
+        None,
+        description="Roughly how many rows the table has, for dry runs and stand-ins only: the rules depend on it.",
     )
     k: PositiveInteger | None = Field(None, description="Cluster size, for methods that form clusters.")
 
