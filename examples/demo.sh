@@ -66,22 +66,24 @@ PYTHON
 heading "6. What it cost"
 say "Distance between the release and the original. Only you may see this: it is computed from the original." \
     "The release holds fresh rows, none of which belongs to a person, so rows are not compared."
-run rankveil evaluate "$table" "$out/release" --plan "$plan"
-printf '\n$ %s\n' "rankveil evaluate $table $out/release --plan $plan --json > $out/evaluation.internal.json"
-rankveil evaluate "$table" "$out/release" --plan "$plan" --json > "$out/evaluation.internal.json"
+run rankveil evaluate "$table" "$out/release" --plan "$plan" --quiet \
+    --target income --test examples/adult_test.csv.gz --html "$out/evaluation.internal.html"
+printf '\n$ %s\n' "rankveil evaluate $table $out/release --plan $plan --quiet --json > $out/evaluation.internal.json"
+rankveil evaluate "$table" "$out/release" --plan "$plan" --quiet --json > "$out/evaluation.internal.json"
 
 heading "7. For comparison: the method as the paper published it"
 say "It is not differentially private: equal values show which rows share a cluster, a single person's value" \
     "can change that, and no noise covers it. Hence the explicit consent. Compare the numbers all the same."
 run rankveil release "$table" --plan "$plan" --out "$out/published" --quiet \
     --method published:individual-ranking --k 50 --accept-no-guarantee
-run rankveil evaluate "$table" "$out/published" --plan "$plan"
+run rankveil evaluate "$table" "$out/published" --plan "$plan" --quiet
 
 heading "Where to look"
 look() { printf '  %-38s  %s\n' "$1" "$2"; }
 look "$out/release/release.csv" "the release: may be published"
 look "$out/release/certificate.json" "what holds for it: publish it alongside"
-look "$out/evaluation.internal.json" "what it cost: internal, not to be published"
+look "$out/evaluation.internal.html" "what it cost, with charts; open it in a browser: internal, not to be published"
+look "$out/evaluation.internal.json" "the same figures for programs: internal too"
 look "$out/draft.internal.toml" "the refused draft: internal, it shows limits of the data"
 look "$out/published/" "the paper's method, for comparison: not to be published"
 look "$plan" "the plan, with the source of every limit"

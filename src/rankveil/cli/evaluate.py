@@ -59,6 +59,10 @@ def command(
     """
     from rankveil.evaluate import evaluate
 
+    if html is not None:
+        from rankveil.report.evaluation import check_extras
+
+        check_extras()
     with progress(quiet=quiet) as show:
         result = evaluate(table, release, plan_path, row_aligned=aligned, target=target, test=test, progress=show)
         written = None if html is None else _write_page(html, result, table, release, plan_path, test, show)

@@ -69,7 +69,7 @@ class Queries:
     ninth_decile: float
     worst: float
     mean_answer: float  # what the original answers on average
-    answers: tuple[tuple[float, float], ...] = ()  # before and after, question by question
+    answers: tuple[tuple[float, float], ...] = field(default=(), repr=False)  # before and after, question by question
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ class Evaluation:
     propensity_auc: float | None = None
     learning: Learning | None = None
     scores: tuple[Score, ...] = ()
-    pairs: tuple[PairResult, ...] = ()
+    pairs: tuple[PairResult, ...] = field(default=(), repr=False)
     queries: Queries | None = None
-    subgroups: tuple[Subgroup, ...] = ()
-    distributions: tuple[Distribution, ...] = ()
+    subgroups: tuple[Subgroup, ...] = field(default=(), repr=False)
+    distributions: tuple[Distribution, ...] = field(default=(), repr=False)
     original_rows: int | None = None
     not_measured: dict[str, str] = field(default_factory=dict)  # measure -> why not
     note: str = INTERNAL

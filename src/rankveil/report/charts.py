@@ -36,9 +36,9 @@ _CONFIG: dict[str, Any] = {
 
 def drawn(spec: dict[str, Any]) -> tuple[str, bytes]:
     """A specification as (SVG text, PNG bytes)."""
-    converter, text = _converter(), _text(spec, _CONFIG)
-    svg: str = converter.vegalite_to_svg(text, vl_version=_VEGA_LITE)
-    png: bytes = converter.vegalite_to_png(text, vl_version=_VEGA_LITE, scale=2)
+    drawer, text = converter(), _text(spec, _CONFIG)
+    svg: str = drawer.vegalite_to_svg(text, vl_version=_VEGA_LITE)
+    png: bytes = drawer.vegalite_to_png(text, vl_version=_VEGA_LITE, scale=2)
     return svg, png
 
 
@@ -49,7 +49,7 @@ def inline(spec: dict[str, Any], description: str) -> str:
     turns them into its own (look/report.css), so that a chart is light or dark with its page. `description` is what a
     screen reader says instead of the parts.
     """
-    svg: str = _converter().vegalite_to_svg(_text(spec, {**_CONFIG, "background": None}), vl_version=_VEGA_LITE)
+    svg: str = converter().vegalite_to_svg(_text(spec, {**_CONFIG, "background": None}), vl_version=_VEGA_LITE)
     svg = re.sub(r' (?:role|aria-[a-z]+|pointer-events|font-family)="[^"]*"', "", svg)
     svg = re.sub(r'<path class="(?:background|foreground)"[^>]*/>', "", svg)
     svg = re.sub(r' (?:d|transform)="[^"]*"', lambda found: _LONG_NUMBER.sub(_shorter, found[0]), svg)
@@ -68,7 +68,8 @@ def _shorter(found: re.Match[str]) -> str:
     return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
 
 
-def _converter() -> Any:
+def converter() -> Any:
+    """The library that draws."""
     try:
         import vl_convert
     except ImportError:

@@ -11,8 +11,8 @@ from rankveil.evaluate.scores import FAIR, GOOD
 from rankveil.evaluate.subgroups import FEWEST_JUDGED
 from rankveil.flow.declare import Plan
 from rankveil.report import figures
-from rankveil.report.charts import inline
-from rankveil.report.render import page
+from rankveil.report.charts import converter, inline
+from rankveil.report.render import environment, page
 from rankveil.report.reproduction import Reproduction, belongs, reproduction
 from rankveil.report.verdict import verdict
 
@@ -22,6 +22,12 @@ _WORST_GROUPS = 15
 
 def _silent(stage: str) -> None:
     """No progress wanted."""
+
+
+def check_extras() -> None:
+    """Refuse at once, before anything is measured, what could not be drawn in the end."""
+    converter()
+    environment()
 
 
 def as_page(

@@ -1,0 +1,182 @@
+"""Write examples/tutorial.ipynb: run `python -m docs.make_tutorial` after changing this file or what it shows.
+
+The cells below are run in a kernel of their own, started in examples/, and saved with what they print. Noise is drawn
+afresh, so figures differ from run to run. (Needs the extras report, evaluate and dev.)
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+NOTEBOOK = EXAMPLES / "tutorial.ipynb"
+LARGEST = 1 << 20
+
+# A cell that begins with "# %" is code, any other is text.
+CELLS = [
+    """# A protected table, step by step
+
+rankveil publishes a differentially private version of a whole table, with a certificate that says what holds. This
+notebook goes from a table to a release and looks at what it cost. It takes about ten seconds.
+
+The table is part of [Adult](README.md): 32,561 people, of whom we release six columns.""",
+    """# %
+import tempfile
+from pathlib import Path
+
+import pyarrow.csv
+
+import rankveil as rv
+
+folder = Path(tempfile.mkdtemp())  # for the ledger and the files of this tutorial
+names = ["age", "education-num", "hours-per-week", "sex", "relationship", "income"]
+table = pyarrow.csv.read_csv("adult.csv.gz").select(names)
+table.num_rows""",
+    """## 1. Say what is public
+
+A plan declares what everybody may know about the table: kinds, limits, labels. **Nothing in it may be read from the
+data**: a limit that is exactly the largest income gives that income away. Here the limits come from the
+[description](README.md) of the data set.""",
+    '''# %
+plan = rv.Plan.parse("""
+[release]
+method = "synthetic"     # fresh rows; the default
+epsilon = 1              # the whole budget of this release
+
+[columns.age]
+kind = "integer"
+lower = 17
+upper = 90
+
+[columns.education-num]
+kind = "integer"
+lower = 1
+upper = 16
+
+[columns.hours-per-week]
+kind = "integer"
+lower = 1
+upper = 99
+
+[columns.sex]
+kind = "category"
+categories = ["Female", "Male"]
+
+[columns.relationship]
+kind = "category"
+categories = ["Husband", "Wife", "Own-child", "Other-relative", "Unmarried", "Not-in-family"]
+
+[columns.income]
+kind = "category"
+categories = ["<=50K", ">50K"]
+""")
+plan''',
+    """## 2. Release
+
+The release is entered in a ledger before any noise is drawn, and the entry stays whatever happens next. What comes back
+is of the kind that went in (an Arrow table here) together with its certificate. None of the rows below belongs to a
+person.""",
+    """# %
+made = rv.release(table, plan, ledger=folder / "ledger.sqlite")
+made""",
+    """The certificate is written for the public and goes out with the table. It also lists what every part of the
+budget was spent on:""",
+    """# %
+for share in made.certificate.shares:
+    print(f"{share.column:<44} ε = {share.epsilon}")""",
+    """## 3. What did it cost?
+
+An evaluation compares the release with the original. It is computed from the original and protects nobody, so it is
+**internal**: it must not be published.""",
+    """# %
+evaluation = rv.evaluate(table, made.table, plan)
+evaluation""",
+    """Scores say how much was lost; pictures say what. The original is grey, the release is the line over it:""",
+    """# %
+from IPython.display import SVG
+
+from rankveil.report.charts import drawn
+from rankveil.report.figures import of_distribution
+
+svg, _ = drawn(of_distribution(evaluation.distributions[0]))
+SVG(svg)""",
+    """Who is served worst? Groups are ranked by what goes beyond the error that chance alone would make in a group of
+their size:""",
+    """# %
+for group in evaluation.subgroups[:5]:
+    if group.error is not None:
+        name = f"{group.column}: {group.group}"
+        print(f"{name:<34} {group.rows:>6} rows  error {group.error:.3f}  by chance {group.chance:.3f}")""",
+    """All of this, with every column and pair, makes one page that needs no network. On the command line:
+`rankveil evaluate TABLE RELEASE --plan PLAN --html evaluation.internal.html`.""",
+    """# %
+from rankveil.report.evaluation import as_page
+
+page = as_page(evaluation, plan, made.certificate)
+(folder / "evaluation.internal.html").write_text(page, encoding="utf-8")
+print(f"{len(page.encode()) / 1000:.0f} kB; first line: {page.splitlines()[0]}")""",
+    """## 4. What rankveil refuses
+
+A value outside the plan's limits is an error, and its message never shows the value:""",
+    """# %
+narrow = plan.model_dump()
+narrow["columns"]["age"]["upper"] = 60
+try:
+    rv.release(table, rv.Plan.from_dict(narrow), ledger=folder / "ledger.sqlite")
+except rv.RankveilError as error:
+    print(error)""",
+    """The method of the paper that rankveil grew from is here for comparison. It is not differentially private, so it
+needs explicit consent:""",
+    """# %
+try:
+    rv.release(table, plan.with_release(method="published:individual-ranking", k=50))
+except rv.RankveilError as error:
+    print(error)""",
+    """## Where to go from here
+
+* `make demo` does the same on the command line, with all 15 columns
+* [docs/promise.md](../docs/promise.md): what is promised, and [docs/limits.md](../docs/limits.md): what is not
+* [docs/evaluation.md](../docs/evaluation.md): how to read an evaluation""",
+]
+
+
+def cells() -> list[tuple[str, str]]:
+    """(kind, source) of every cell."""
+    return [("code", text.removeprefix("# %\n")) if text.startswith("# %\n") else ("markdown", text) for text in CELLS]
+
+
+def built() -> Any:
+    """The notebook without output."""
+    from nbformat import v4
+
+    makers = {"code": v4.new_code_cell, "markdown": v4.new_markdown_cell}
+    notebook = v4.new_notebook(
+        cells=[makers[kind](source, id=f"cell-{place:02}") for place, (kind, source) in enumerate(cells(), 1)]
+    )
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return notebook
+
+
+def main() -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = built()
+    client = NotebookClient(
+        notebook, timeout=300, kernel_name="python3", record_timing=False, resources={"metadata": {"path": EXAMPLES}}
+    )
+    client.execute()
+    for cell in notebook.cells:
+        cell.metadata.clear()
+    notebook.metadata.pop("language_info", None)  # it names the Python that happened to run
+    text = nbformat.writes(notebook) + "\n"
+    if len(text.encode()) > LARGEST:
+        raise SystemExit(f"The notebook has {len(text.encode())} bytes; at most {LARGEST} are wanted.")
+    NOTEBOOK.write_text(text, encoding="utf-8")
+    sys.stdout.write(f"wrote {NOTEBOOK.name}, {len(text.encode()):,} bytes\n")
+
+
+if __name__ == "__main__":
+    main()
