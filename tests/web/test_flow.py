@@ -391,3 +391,23 @@ def test_a_bug_is_shown_and_logged_without_its_text(
 @pytest.mark.parametrize("path", ["/w/nonsense/columns", "/w/0123456789abcdef/columns", "/x"])
 def test_what_does_not_exist_is_said_not_to(visitor: Visitor, path: str) -> None:
     assert visitor.get(path).status_code == 404
+
+
+def test_a_comparison_runs_on_a_table_made_from_the_plan_unless_the_table_itself_is_asked_for(
+    visitor: Visitor, ledger_of_this_test: Path
+) -> None:
+    working_id, job_id = released(visitor)
+    here = f"/w/{working_id}/releases/{job_id}"
+    options = {"methods": ["laplace"], "epsilons": "1", "runs": "1"}
+    assert visitor.post(f"{here}/compare", options).status_code == 303
+    page = f"{here}/report/compare.internal.html"
+    report = until(lambda: (found := visitor.get(page)).status_code == 200 and found)
+    assert "Computed on a stand-in" in report.text
+    assert spends(ledger_of_this_test) == 1
+
+
+def test_a_comparison_that_makes_no_sense_says_so_in_the_words_of_the_command_line(visitor: Visitor) -> None:
+    working_id, job_id = released(visitor)
+    here = f"/w/{working_id}/releases/{job_id}"
+    visitor.post(f"{here}/compare", {"methods": ["laplace"], "epsilons": "none", "runs": "1"})
+    assert "Give ε as positive numbers" in until(lambda: (text := visitor.get(here).text).count("is no ε") and text)

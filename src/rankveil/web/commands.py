@@ -48,6 +48,7 @@ def to_check(state: State, spec: Spec, *, private: bool) -> list[str]:
     return [
         _line("rankveil", "verify", f"{folder}/certificate.json", f"{folder}/"),
         _line(*evaluation(table_argument(state), folder)),
+        _line("rankveil", "compare", "--plan", "plan.toml", "--stand-in", "made"),
     ]
 
 

@@ -241,11 +241,12 @@ def release_spec(
     )
 
 
-def follow_up(working: Working, release: Job, kind: Kind, options: dict[str, Any]) -> Job:
-    """Start an evaluation or a comparison, or give back the one that is at work or done."""
+def follow_up(working: Working, release: Job, kind: Kind, options: dict[str, Any], *, out: Path | None = None) -> Job:
+    """Start an evaluation or a comparison, or give back the one that is at work or done. `out`: by default its own."""
     with working.locked():
         for job in jobs_about(working, release, kind):
-            if job.status().state in ("running", "done") and (job.spec.options or {}) == options:
+            status = job.status()
+            if status.running or (status.state == "done" and (job.spec.options or {}) == options):
                 return job
         job_id = secret(8)
         spec = release.spec
@@ -259,7 +260,7 @@ def follow_up(working: Working, release: Job, kind: Kind, options: dict[str, Any
                     "kind": kind,
                     "created": time.time(),
                     "of_release": str(release.out),
-                    "out": str(working.jobs_folder / job_id),
+                    "out": str(out or working.jobs_folder / job_id),
                     "options": options,
                 }
             ),

@@ -91,6 +91,19 @@ def _evaluate(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def _compare(job: Job, progress: Progress) -> dict[str, Any]:
+    from rankveil.compare import compare
+
+    options = job.spec.options or {}
+    compare(
+        job.spec.table,
+        job.plan(),
+        methods=options["methods"],
+        epsilons=options["epsilons"],
+        runs=options["runs"],
+        stand_in="made" if options["on"] == "made" else None,
+        out=job.spec.out,  # finished cells are kept there: a comparison that was ended goes on
+        progress=lambda step: progress(str(step)),
+    )
     return {}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from rankveil.certificate import Certificate
+from rankveil.certificate import Certificate, plain
 from rankveil.flow.write import CERTIFICATE_NAME, write_bytes
+from rankveil.methods import METHODS
 from rankveil.web import jobs
 from rankveil.web.home import Working
 from rankveil.web.jobs import Job, files_named_by, jobs_about
 from rankveil.web.site import Ask
+from rankveil.web.tables import table_of
 
 # A report is a page of its own: no script, no request, only its own style. It may be shown inside this page.
 REPORT_HEADERS = {
@@ -25,7 +28,7 @@ REPORT_HEADERS = {
     " base-uri 'none'; frame-ancestors 'self'; sandbox allow-same-origin",
     "x-frame-options": "SAMEORIGIN",
 }
-_INTERNAL = ("evaluation.internal.html", "evaluation.internal.json", "comparison.internal.html")
+_INTERNAL = ("evaluation.internal.html", "evaluation.internal.json", "compare.internal.html", "compare.internal.csv")
 _TYPES = {".csv": "text/csv", ".json": "application/json", ".toml": "application/toml", ".html": "text/html"}
 
 
@@ -58,6 +61,8 @@ def result_page(ask: Ask) -> Response:
         private=ask.site.out is None or job.out.is_relative_to(working.folder),
         evaluation=_latest(working, job, "evaluate"),
         comparison=_latest(working, job, "compare"),
+        sound=[method for method in METHODS.values() if method.differentially_private],
+        epsilons=_epsilons_around(job.spec.epsilon),
         others=[other for other in jobs.releases_of(working) if other.id != job.id],
     )
 
@@ -100,7 +105,14 @@ def evaluate(ask: Ask) -> Response:
 
 
 def compare(ask: Ask) -> Response:
-    return _follow_up(ask, "compare", {})
+    """Methods and ε side by side, on the table or on one made from the plan alone, which costs no privacy."""
+    options = {
+        "methods": [name for name in ask.form.getlist("methods") if isinstance(name, str)],
+        "epsilons": [text.strip() for text in ask.text("epsilons").split(",") if text.strip()],
+        "runs": min(max(ask.number("runs"), 1), 20),
+        "on": "table" if ask.text("on") == "table" else "made",
+    }
+    return _follow_up(ask, "compare", options)
 
 
 def _follow_up(ask: Ask, kind: jobs.Kind, options: dict[str, Any]) -> Response:
@@ -108,8 +120,16 @@ def _follow_up(ask: Ask, kind: jobs.Kind, options: dict[str, Any]) -> Response:
     job = ask.job(working)
     if job.status().state != "done":
         raise HTTPException(404)
-    jobs.follow_up(working, job, kind, options)
+    if kind == "evaluate" or options["on"] == "table":
+        table_of(working.read())  # refuses, before a job is started, where a copy was removed
+    out = job.folder / f"compare-{options['on']}" if kind == "compare" else None
+    jobs.follow_up(working, job, kind, options, out=out)
     return ask.go("w", working.id, "releases", f"{job.id}#{kind}")
+
+
+def _epsilons_around(epsilon: str) -> str:
+    """A tenth, the release's own, ten times as much."""
+    return ", ".join(plain(Decimal(epsilon) * factor) for factor in (Decimal("0.1"), Decimal(1), Decimal(10)))
 
 
 def report(ask: Ask) -> Response:
@@ -141,7 +161,7 @@ def _file(working: Working, job: Job, name: str) -> Path | None:
         known |= {release.name: release, CERTIFICATE_NAME: job.out / CERTIFICATE_NAME}
     for kind in ("evaluate", "compare"):
         for other in reversed(jobs_about(working, job, kind)):
-            known |= {name: other.folder / name for name in _INTERNAL if (other.folder / name).exists()}
+            known |= {name: other.out / name for name in _INTERNAL if (other.out / name).exists()}
     found = known.get(name)
     return found if found is not None and found.is_file() else None
 
