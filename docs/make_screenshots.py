@@ -5,6 +5,7 @@ Needs Chromium. The page runs with a private folder and a ledger of its own, on 
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import sys
 import tempfile
@@ -39,16 +40,16 @@ def _opened(browser: Any, server: Server, scheme: str = "light") -> Any:
 
 def _of_a_draft(browser: Any, folder: Path) -> None:
     """Columns with guesses, from a part of Adult without its plan."""
-    import gzip
-
     with gzip.open(REPOSITORY / "examples" / "adult.csv.gz", "rt") as file:
         lines = [line for _, line in zip(range(_ROWS), file, strict=False)]
     table = folder / "adult-part.csv"
     table.write_text("".join(lines))
     own = folder / "draft"
     own.mkdir()
-    with serving(own, table) as server:
+    with serving(own) as server:
         page = _opened(browser, server)
+        page.set_input_files("#table", table)
+        page.get_by_role("button", name="Open").click()
         page.get_by_role("button", name="Confirm all of age").click()
         page.wait_for_selector("#column-0:not(.unsure)")
         _take(page, "web-columns")
@@ -62,10 +63,8 @@ def _of_adult(browser: Any, folder: Path) -> None:
     with serving(own, examples / "adult.csv.gz", "--plan", examples / "adult.toml") as server:
         page = _opened(browser, server)
         page.get_by_role("link", name="Method and ε").click()
-        page.set_viewport_size({"width": 1200, "height": 1500})
         page.wait_for_selector("#dry-run .rv-expect")
-        _take(page, "web-method")
-        page.set_viewport_size({"width": 1200, "height": 780})
+        _take(page, "web-method", below=".dry-run")
         page.get_by_role("button", name="Keep and go on").click()
         page.get_by_role("button", name="Spend").click()
         page.wait_for_selector("h1:has-text('Released')")
@@ -73,14 +72,15 @@ def _of_adult(browser: Any, folder: Path) -> None:
         _take(page, "web-result-dark")
         page.get_by_role("button", name="Evaluate this release").click()
         page.wait_for_selector("#evaluate iframe")
-        page.goto(page.get_attribute("#evaluate iframe", "src").join((f"http://127.0.0.1:{server.port}", "")))
+        page.goto(f"http://127.0.0.1:{server.port}" + page.get_attribute("#evaluate iframe", "src"))
         page.emulate_media(color_scheme="light")
         _take(page, "report-evaluation")
         page.context.close()
 
 
-def _take(page: Any, name: str) -> None:
-    page.evaluate("scrollTo(0, 0)")
+def _take(page: Any, name: str, *, below: str = "body") -> None:
+    """A picture of the screen, scrolled to a place (less the room that ε takes on top of it)."""
+    page.evaluate(f"scrollTo(0, document.querySelector('{below}').offsetTop - 160)")
     path = FIGURES / f"{name}.png"
     page.screenshot(path=path)
     sys.stdout.write(f"{path.relative_to(REPOSITORY)}  {path.stat().st_size >> 10} KiB\n")

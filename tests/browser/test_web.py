@@ -240,7 +240,7 @@ def test_a_drafted_plan_is_confirmed_by_keyboard_and_released_and_the_copy_is_re
         page.get_by_role("button", name="Confirm of city").press("Enter")
         page.get_by_role("button", name="Confirm of smokes").press("Enter")
         page.wait_for_selector("#counter:has-text('Everything is confirmed')")
-        page.get_by_text("plan.toml", exact=True).click()
+        page.locator("#plan-text summary").click()
         assert "unconfirmed" not in page.inner_text("#code-plan")
         page.reload()
         assert "Everything is confirmed" in page.inner_text("#counter")

@@ -411,3 +411,18 @@ def test_a_comparison_that_makes_no_sense_says_so_in_the_words_of_the_command_li
     here = f"/w/{working_id}/releases/{job_id}"
     visitor.post(f"{here}/compare", {"methods": ["laplace"], "epsilons": "none", "runs": "1"})
     assert "Give ε as positive numbers" in until(lambda: (text := visitor.get(here).text).count("is no ε") and text)
+
+
+def test_a_table_that_is_read_in_place_is_never_written_to(visitor: Visitor, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text(PEOPLE)
+    working = open_path(visitor.home, table, None, "test")
+    assert visitor.post(f"/w/{working.id}/table", files={"table": ("people.csv", "a\n1\n")}).status_code == 422
+    assert table.read_text() == PEOPLE
+
+
+def test_a_card_for_htmx_holds_no_button_for_pages_without_scripts(visitor: Visitor) -> None:
+    working = visitor.upload()
+    card = visitor.get(f"/w/{working.id}/columns/1?edit=1", headers={"hx-request": "true"}).text
+    assert "noscript" not in card
+    assert "noscript" in visitor.get(f"/w/{working.id}/columns?edit=1").text

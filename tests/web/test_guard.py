@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
-from rankveil.web.guard import COOKIE, HEADERS, Door
+from rankveil.web.guard import COOKIE, HEADERS, LIFETIME, Door
 from tests.web_support import HOST, PORT, Visitor
 
 
@@ -167,3 +169,12 @@ def test_a_door_is_kept_for_open_tabs_when_the_page_is_killed(tmp_path: Path) ->
 def test_a_damaged_door_file_means_a_new_door(tmp_path: Path, content: str) -> None:
     (tmp_path / "door.json").write_text(content)
     assert not Door.kept(tmp_path / "door.json").admits("x")
+
+
+def test_a_door_that_was_left_open_too_long_is_not_used_again(tmp_path: Path) -> None:
+    door = Door.new()
+    cookie = door.exchange(door.token or "")
+    door.keep(tmp_path / "door.json")
+    long_ago = time.time() - LIFETIME - 1
+    os.utime(tmp_path / "door.json", (long_ago, long_ago))
+    assert not Door.kept(tmp_path / "door.json").admits(cookie)

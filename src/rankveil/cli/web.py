@@ -41,7 +41,7 @@ def command(
       rankveil web people.csv
       rankveil web people.csv --plan plan.toml --out releases/
     """
-    from rankveil.errors import MissingExtraError
+    from rankveil.errors import MissingExtraError, OutputError
 
     if plan is not None and table is None:
         raise click.UsageError("--plan needs a TABLE.")
@@ -50,6 +50,8 @@ def command(
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in ("starlette", "uvicorn", "jinja2", "python_multipart"):
             raise MissingExtraError("The local page", "web") from None
+        if error.name == "fcntl":
+            raise OutputError("The local page needs Linux or macOS.", remedy="Use the commands instead.") from None
         raise
     from rankveil.web.home import default_home
 

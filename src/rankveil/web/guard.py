@@ -17,6 +17,7 @@ import hmac
 import json
 import os
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
@@ -30,6 +31,7 @@ from rankveil.flow.write import write_bytes
 from rankveil.noise import SystemSource
 
 COOKIE = "rankveil"
+LIFETIME = 12 * 3600  # seconds that a cookie is good for
 HEADERS: Mapping[str, str] = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     " connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -79,6 +81,8 @@ class Door:
         """
         try:
             known = json.loads(file.read_bytes())
+            if time.time() - file.stat().st_mtime > LIFETIME:
+                return cls.new()
             return cls(path=str(known["path"]), cookie_sha256=str(known["cookie_sha256"]), token=secret())
         except (OSError, ValueError, KeyError, TypeError):
             return cls.new()
@@ -158,7 +162,7 @@ class Guard:
             return home if admitted else PlainTextResponse(_USED, status_code=403)
         if self.door_file is not None:
             self.door.keep(self.door_file)
-        home.set_cookie(COOKIE, cookie, path=self.door.path, httponly=True, samesite="strict", max_age=12 * 3600)
+        home.set_cookie(COOKIE, cookie, path=self.door.path, httponly=True, samesite="strict", max_age=LIFETIME)
         return home
 
 

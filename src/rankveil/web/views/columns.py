@@ -57,6 +57,7 @@ def _whole_page(ask: Ask, working: Working, editing: dict[str, Any] | None, stat
         status,
         cards=cards(plan, state),
         **_shared(plan),
+        enhanced=False,
         editing=None if editing is None else _form(plan, card(plan, state, editing["place"]), editing),
     )
 
@@ -106,6 +107,7 @@ def _card(
         here=f"{ask.site.base}/w/{working.id}",
         card=shown,
         changed=changed,
+        enhanced=ask.enhanced,
         editing=None if editing is None else _form(plan, shown, editing),
         **_shared(plan),
     )

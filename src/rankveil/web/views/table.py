@@ -94,11 +94,15 @@ def give_again(ask: Ask) -> Response:
     if table is None:
         raise TableError("No file was chosen.", remedy="Choose the file that was uploaded before.")
     state = working.read()
+    if not state.uploaded:
+        raise TableError(
+            f"{state.name} is read where it lies.", remedy="Put it back there; nothing is uploaded for it."
+        )
     incoming = ask.site.home.folder_for_new()
     try:
         copy = _copied(table, incoming)
         with Ledger(ask.site.ledger or default_ledger_path()) as book:
-            if state.uploaded and fingerprint(open_table(copy), None, book.key) != content_identity(working, book):
+            if fingerprint(open_table(copy), None, book.key) != content_identity(working, book):
                 raise TableError(
                     f"This is not the table that was uploaded as {state.name}.",
                     remedy="Choose the same file, or open this one as a new table from the start page.",
@@ -115,6 +119,11 @@ def remove(ask: Ask) -> Response:
     """Remove a session and all it has in the private folder. The ledger is not touched: what is spent is spent."""
     found = ask.site.home.working(ask.request.path_params["working"])
     if found is not None:
+        if any(job.status().running for job in releases_of(found)):
+            raise TableError(
+                "A release of this session is at work.",
+                remedy="Wait for it, or cancel it on its page, and remove then.",
+            )
         for job in jobs_of(found):
             job.cancel()
         found.remove()
