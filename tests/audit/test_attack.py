@@ -224,7 +224,7 @@ def test_pictures_and_pages_say_internal_in_name_and_first_line(
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert text.splitlines()[0] == f"<!-- {Attack.note} -->"
         assert "<svg" in text and "published:mdav" in text
-    assert "http" not in (tmp_path / "attack.internal.html").read_text().replace("http://www.w3.org", "")
+    assert "://" not in (tmp_path / "attack.internal.html").read_text().replace("http://www.w3.org", "")
 
 
 def test_an_attack_leaves_ledger_and_disk_alone(

@@ -158,4 +158,6 @@ def test_demo_runs_from_any_directory_and_starts_afresh(tmp_path: Path) -> None:
     assert not (output / "refused").exists()
     for name in ("release/release.csv", "release/certificate.json", "published/release.csv", "draft.internal.toml"):
         assert "from an earlier run" not in (output / name).read_text(encoding="utf-8")
-    assert "INTERNAL" in (output / "evaluation.internal.json").read_text(encoding="utf-8")
+    for name in ("evaluation.internal.json", "evaluation.internal.html"):
+        assert "INTERNAL" in (output / name).read_text(encoding="utf-8")
+        assert f"demo-output/{name}" in done.stdout.decode("utf-8").partition("Where to look")[2]

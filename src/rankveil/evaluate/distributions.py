@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rankveil.evaluate.results import Bar, Distribution
 from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, Codes, Grid
+from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
 
 _SINGLE_VALUES = 40
 _BINS = 30
@@ -38,7 +38,7 @@ def distribution(column: Column, original: Codes, released: Codes) -> Distributi
 
 def _label_bars(column: Column, original: Codes, released: Codes) -> tuple[Bar, ...]:
     domain = column.domain
-    names = (domain.labels or ()) if isinstance(domain, Grid) else domain.taxonomy.names
+    names = (domain.labels or ()) if isinstance(domain, Grid) else _with_concepts(domain)
     before, after = (
         np.bincount(codes[codes != MISSING], minlength=len(names)) / max(1, len(codes))
         for codes in (original, released)
@@ -57,6 +57,12 @@ def _label_bars(column: Column, original: Codes, released: Codes) -> tuple[Bar, 
     if rest:
         bars.append(Bar(f"{len(rest)} others", float(before[rest].sum()), float(after[rest].sum())))
     return tuple(bars)
+
+
+def _with_concepts(domain: Nominal) -> tuple[str, ...]:
+    """Names of all nodes; those above the labels are marked, so that nobody takes them for labels."""
+    names, labels = domain.taxonomy.names, domain.label_count
+    return (*names[:labels], *(f"{name.removesuffix(' (concept)')} (concept)" for name in names[labels:]))
 
 
 def _of_numbers(column: Column, grid: Grid, original: Codes, released: Codes) -> Distribution:
@@ -85,7 +91,7 @@ def _of_numbers(column: Column, grid: Grid, original: Codes, released: Codes) ->
     )
     places = _positions(grid, edges)
     bars = tuple(
-        Bar(f"{places[at]:g} to {places[at + 1]:g}", float(before[at]), float(after[at]), places[at], places[at + 1])
+        Bar(_named(grid, *edges[at : at + 2]), float(before[at]), float(after[at]), places[at], places[at + 1])
         for at in range(len(before))
     )
     return replace(made, bars=bars, heap=heap, gathered=gathered, log=logarithmic)
@@ -110,9 +116,15 @@ def _edges(grid: Grid, codes: Codes) -> tuple[Shares, bool, bool]:
 
 
 def _positions(grid: Grid, edges: Shares) -> list[float]:
-    """Edges in the column's own units; days since 1970 for dates."""
+    """Edges in the column's own units, half a step below their first value; days since 1970 for dates."""
     lower, step = float(grid.lower), float(grid.step)
-    return [lower + float(edge) * step for edge in edges]
+    return [lower + (float(edge) - (0.0 if grid.date_format else 0.5)) * step for edge in edges]
+
+
+def _named(grid: Grid, start: float, end: float) -> str:
+    """A bin by its first and its last value."""
+    first, last = (_as_text(grid, min(int(code), grid.width)) for code in (start, np.ceil(end) - 1))
+    return first if first == last else f"{first} to {last}"
 
 
 def _as_text(grid: Grid, code: int) -> str:

@@ -98,6 +98,7 @@ class Score:
     value: float
     word: Word
     rule: str
+    by_chance: float | None = None  # what two random samples of this size would score, where that is known
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,12 @@ def with_scores(found: Evaluation) -> Evaluation:
         ),
         ("Row by row", _left(found.relative_error), "1 − mean relative error"),
     ]
-    scores = tuple(Score(aspect, value, word_for(value), rule) for aspect, value, rule in rules if value is not None)
+    by_chance = {"Single columns": _left(found.chance), "Pairs of columns": _left(found.pair_chance)}
+    scores = tuple(
+        Score(aspect, value, word_for(value), rule, by_chance.get(aspect))
+        for aspect, value, rule in rules
+        if value is not None
+    )
     return replace(found, scores=scores)
 
 

@@ -64,9 +64,11 @@ def _histogram(shown: Distribution) -> Spec:
         steps += [{"at": values[-1]["end"], "after": values[-1]["after"]}, {"at": values[-1]["end"], "after": 0.0}]
     kind = "temporal" if shown.shape == "dates" else "quantitative"
     scale: Spec = {"nice": False, "zero": False}
-    axis: Spec = {"tickCount": 5, "grid": False, "labelFlush": True, "labelOverlap": True}
+    axis: Spec = {"tickCount": 5, "grid": False, "labelFlush": True, "labelOverlap": "greedy", "labelSeparation": 8}
     if shown.shape == "dates":
         scale["type"] = "utc"
+        days = (ends[-1][1] - ends[0][0]) / _DAY if ends else 0.0
+        axis |= {"tickCount": 4, "format": "%Y" if days > 4 * 365 else "%b %Y" if days > 90 else "%d %b"}
     elif shown.log:
         lowest = min((start for start, _ in ends), default=1.0)
         scale |= {"type": "log"} if lowest > 0 else {"type": "symlog"}

@@ -63,7 +63,7 @@ def internal_path(path: Path) -> Path:
 
 
 def number(value: float | None, places: int = 4) -> str:
-    return "–" if value is None else f"{value:.{places}f}"
+    return "–" if value is None else f"{round(value, places) + 0.0:.{places}f}".replace("-", "−")
 
 
 def percent(value: float) -> str:

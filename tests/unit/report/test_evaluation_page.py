@@ -215,7 +215,7 @@ def check_figures(text: str, found: dict[str, object]) -> set[str]:
             assert shown == render.percent(expected), path
         else:
             places = len(shown.partition(".")[2])
-            rounded = float(shown)
+            rounded = float(shown.replace("−", "-"))
             step = 10**-places
             assert expected - step < rounded <= expected + step / 2 + 1e-12, path
     return {path for path, _, _ in figures}
