@@ -92,7 +92,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
   showCopyButtons(document);
   const card = event.target.closest && event.target.closest(".card");
   if (!card) return;
-  const next = card.querySelector("form.edit select") || card.querySelector(".guessed button") || card.querySelector("h2");
+  const next = card.querySelector("form.edit select") || card.querySelector("form.inline button") || card.querySelector("h2");
   if (next && !card.contains(document.activeElement)) next.focus();
 });
 document.addEventListener("htmx:sendError", () => say("The page does not answer. Is rankveil web still running?"));
