@@ -9,6 +9,7 @@ jobs.py       releases, evaluations and comparisons as processes of their own; w
 worker.py     what such a process does
 budget.py     what the ledger says about the table
 commands.py   the same step on the command line
-app.py        routes, and refusals as pages
+site.py       what views share: forms, pages, refusals as pages
+app.py        which address is which view
 views/        one file per step of the flow
 """

@@ -45,6 +45,21 @@ def default_home() -> Path:
     return (Path(state) if state else Path.home() / ".local" / "state") / "rankveil"
 
 
+def is_held(path: Path) -> bool:
+    """Whether a living process holds the lock on a file: the answer is right however that process may end."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 @dataclass
 class State:
     """What a working session remembers."""

@@ -28,7 +28,7 @@ from rankveil.flow.write import CERTIFICATE_NAME, write_bytes, write_text
 from rankveil.ledger import default_ledger_path
 from rankveil.web.budget import LedgerSays, ledger_says
 from rankveil.web.guard import secret
-from rankveil.web.home import Working
+from rankveil.web.home import Working, is_held
 
 JOB_ID = re.compile(r"[0-9a-f]{16}")
 _PATIENCE = 3.0  # seconds between asking a job to end and ending it
@@ -99,17 +99,7 @@ class Job:
         for child in list(_children):
             if child.poll() is not None:
                 _children.remove(child)
-        try:
-            handle = os.open(self.folder / "running", os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(handle)
-        return False
+        return is_held(self.folder / "running")
 
     def status(self) -> Status:
         try:
@@ -221,11 +211,16 @@ def start(working: Working, job_id: str, plan: Plan, spec: Spec) -> Job:
     return Job(folder)
 
 
+def folder_in(out: Path, job_id: str) -> Path:
+    """Where a release goes if the page was given a folder for releases."""
+    return out / f"release-{job_id[:8]}"
+
+
 def release_spec(
     working: Working, plan: Plan, job_id: str, *, out: Path | None, ledger: Path | None, accept: bool
 ) -> Spec:
     state = working.read()
-    folder = working.jobs_folder / job_id / "out" if out is None else out / f"release-{job_id[:8]}"
+    folder = working.jobs_folder / job_id / "out" if out is None else folder_in(out, job_id)
     return Spec(
         kind="release",
         table=state.table,

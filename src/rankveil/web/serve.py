@@ -26,7 +26,7 @@ import uvicorn
 from rankveil.errors import OutputError, RankveilError
 from rankveil.web.app import application
 from rankveil.web.guard import Door, only_for_me, secret
-from rankveil.web.home import Home, Working
+from rankveil.web.home import Home, Working, is_held
 from rankveil.web.jobs import jobs_of
 from rankveil.web.site import Site
 from rankveil.web.tables import left_behind, open_path, remove_copy
@@ -141,18 +141,7 @@ def _alive(home: Home, owner: str) -> Iterator[None]:
 
 
 def _is_alive(home: Home, owner: str) -> bool:
-    path = home.servers_folder / f"{owner}.lock"
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False
+    return is_held(home.servers_folder / f"{owner}.lock")
 
 
 def close(home: Home, owner: str, door_file: Path) -> None:

@@ -219,7 +219,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["bytes"] = _bytes
-    environment.filters["grouped"] = lambda number: f"{number:,}".replace(",", " ")
+    environment.filters["grouped"] = lambda number: f"{number:,}"
     environment.filters["ago"] = _ago
     environment.filters["short"] = lambda exact: f"{float(Fraction(exact)):.4g}"
     environment.globals["commands"] = commands

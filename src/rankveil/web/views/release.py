@@ -45,7 +45,7 @@ def _page(ask: Ask, working: Working, error: RankveilError | None, status: int =
         guesses_left=guesses_left(plan),
         made=[(job, job.status()) for job in made],
         error=None if error is None else error.as_dict(),
-        out=ask.site.out,
+        out=None if ask.site.out is None else jobs.folder_in(ask.site.out, state.next_release),
         ledger=ask.site.ledger,
     )
 

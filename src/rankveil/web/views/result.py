@@ -55,7 +55,7 @@ def result_page(ask: Ask) -> Response:
         checks=_checked(job) if certificate is not None else None,
         release_file=job.release_file(),
         plan=job.plan(),
-        out=ask.site.out,
+        out=None if ask.site.out is None else job.out,
         ledger=ask.site.ledger,
         plan_text=(job.folder / "plan.toml").read_text(encoding="utf-8"),
         private=ask.site.out is None or job.out.is_relative_to(working.folder),
