@@ -17,6 +17,9 @@ of the data: it may name columns, count values, and quote the plan, which is pub
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 NOTHING_HAPPENED = "No file was written and no budget was spent."
 
 
@@ -87,3 +90,10 @@ class MissingExtraError(RankveilError):
             f"{what} needs the optional part '{extra}', which is not installed.",
             remedy=f"Install it with: pip install 'rankveil[{extra}]'",
         )
+
+
+def bug_in(error: BaseException) -> str:
+    """A bug in one sentence. The exception's own text is left out, because it may quote data."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown place"
+    return f"This is a bug in rankveil: {type(error).__name__} at {place}."

@@ -100,6 +100,7 @@ def release(
     engine: Engine | None = None,
     source: RandomSource | None = None,
     ledger: str | Path | None = None,
+    reference: str = "",
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Progress = _silent,
     rows_done: RowsDone | None = None,
@@ -111,7 +112,8 @@ def release(
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`. `escape_formulas` puts an apostrophe before labels and names of
     a CSV release that a spreadsheet would run as formulas. The release is entered in the ledger (by default the user's
-    own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `source` is for tests:
+    own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `reference` is noted with
+    that entry, so that whoever started a release can find out later whether it was paid for. `source` is for tests:
     anything but the system's generator marks the certificate as not for release, and leaves the ledger alone.
     `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
     (None if nobody knows).
@@ -135,7 +137,7 @@ def release(
     grouped = method.microaggregate(dataset, plan.release.k or 1)
     method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
-    book = _Book.entered(ledger, plan, method, opened, engine, clock) if source.releasable else None
+    book = _Book.entered(ledger, plan, method, opened, engine, reference, clock) if source.releasable else None
     with _what_it_cost(book):
         rows = protected_rows(grouped, plan, source, progress)
     if escape_formulas:
@@ -251,6 +253,7 @@ class _Book:
         method: Method,
         table: Table,
         engine: Engine,
+        reference: str,
         clock: Callable[[], datetime],
     ) -> _Book:
         where = default_ledger_path() if path is None else Path(path)
@@ -258,7 +261,8 @@ class _Book:
             run = engine.map if isinstance(engine, SparkEngine) else map
             identity = fingerprint(table, plan.release.population, ledger.key, run)
             epsilon = Fraction(plan.release.epsilon) if method.differentially_private else None
-            reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), method.name)
+            note = f"{method.name}, reference {reference}" if reference else method.name
+            reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), note)
         return cls(where, identity, reservation, clock)
 
     def published(self, release_sha256: str) -> None:

@@ -32,7 +32,8 @@ LAYERS = (
     ("report",),
     ("compare",),  # writes a page
     ("reproduce",),
-    ("cli", "web"),
+    ("web",),
+    ("cli",),
 )
 HEIGHT = {package: height for height, layer in enumerate(LAYERS) for package in layer}
 

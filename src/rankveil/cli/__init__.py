@@ -8,14 +8,25 @@ import json
 import os
 import sys
 import traceback
-from typing import Any
 
 import click
 
 from rankveil._version import __version__
-from rankveil.errors import RankveilError
+from rankveil.errors import RankveilError, bug_in
 
-_COMMANDS = ("init", "release", "verify", "evaluate", "compare", "audit", "attack", "methods", "ledger", "reproduce")
+_COMMANDS = (
+    "init",
+    "release",
+    "verify",
+    "evaluate",
+    "compare",
+    "audit",
+    "attack",
+    "methods",
+    "ledger",
+    "reproduce",
+    "web",
+)
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 bug, 2 usage, 3 data outside the plan, 4 budget refused, 5 audit contradicts the claim."
@@ -82,10 +93,8 @@ def _apologise(error: Exception) -> None:
     """A bug. The exception's own text is not shown, because it may quote data."""
     if os.environ.get("RANKVEIL_DEBUG"):
         traceback.print_exc()
-    frames: list[Any] = traceback.extract_tb(error.__traceback__)
-    place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "unknown place"  # noqa: PTH119
     click.echo(
-        f"This is a bug in rankveil: {type(error).__name__} at {place}.\n"
+        f"{bug_in(error)}\n"
         "No release was completed.\n"
         "Please report it. RANKVEIL_DEBUG=1 shows the full traceback, which may contain values of your data.",
         err=True,

@@ -104,6 +104,19 @@ class Taxonomy:
     def node_count(self) -> int:
         return len(self.names)
 
+    def outline(self) -> list[tuple[int, str]]:
+        """Depth and name of every node, each below its first parent, for people to look at."""
+        below: dict[str, list[str]] = {}
+        for node, above in self._edges.items():
+            below.setdefault(above[0] if above else "", []).append(node)
+        shown = dict(zip(self._node_names, self.names, strict=True))
+        lines, waiting = [], [(0, node) for node in reversed(below.get("", []))]
+        while waiting:
+            depth, node = waiting.pop()
+            lines.append((depth, shown[node]))
+            waiting += [(depth + 1, child) for child in reversed(below.get(node, []))]
+        return lines
+
     @cached_property
     def _position(self) -> dict[str, int]:
         return {node: position for position, node in enumerate(self._node_names)}

@@ -6,13 +6,11 @@ Guarantee    None, on purpose: a draft shows limits and labels read from the dat
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,10 +18,10 @@ import pyarrow.compute as pc
 from rankveil.engines import Table
 from rankveil.errors import TableError
 from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
+from rankveil.flow.declare.plan_file import toml_key, toml_text
 
 _MOST_CATEGORIES = 200
 _BOOLEAN_TEXTS = {"true", "false"}
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LONGEST_NUMBER = 30
 _LARGEST_EXPONENT = 15  # 10^15 is the last power of ten that floating point counts up to in ones
@@ -138,7 +136,7 @@ def _lines(table: Table, seen: dict[str, _Seen], method: str, epsilon: str) -> I
     yield "# For every column: replace the guesses by what is publicly known, then delete its line `unconfirmed`."
     yield ""
     yield "[release]"
-    yield f"method  = {_text(method)}"
+    yield f"method  = {toml_text(method)}"
     yield f"epsilon = {epsilon}"
     if any(found.kind() == "comma" for found in seen.values()):
         yield ""
@@ -151,14 +149,14 @@ def _lines(table: Table, seen: dict[str, _Seen], method: str, epsilon: str) -> I
 
 def _column_lines(name: str, found: _Seen) -> Iterator[str]:
     kind = found.kind()
-    yield f"[columns.{name if _BARE_KEY.fullmatch(name) else _text(name)}]"
+    yield f"[columns.{toml_key(name)}]"
     guessed = ["kind"]
     if kind in ("integer", "number", "comma"):
         assert found.smallest is not None and found.largest is not None  # noqa: S101 - a number was seen
         lower, upper = _nice_range(found.smallest, found.largest)
         if kind == "integer":
             lower, upper = _outwards(lower, down=True), _outwards(upper, down=False)
-        yield f"kind  = {_text('integer' if kind == 'integer' else 'number')}"
+        yield f"kind  = {toml_text('integer' if kind == 'integer' else 'number')}"
         yield f"lower = {lower:f}"
         yield f"upper = {upper:f}"
         guessed += ["lower", "upper"]
@@ -176,11 +174,11 @@ def _column_lines(name: str, found: _Seen) -> Iterator[str]:
     elif kind == "category":
         yield 'kind = "category"'
         yield "categories = ["
-        yield from (f"  {_text(label)}," for label in sorted(found.texts | found.nans))
+        yield from (f"  {toml_text(label)}," for label in sorted(found.texts | found.nans))
         yield "]"
         guessed.append("categories")
     else:
-        yield f"kind = {_text(kind)}"
+        yield f"kind = {toml_text(kind)}"
         if kind == "drop":
             yield (
                 "# neither numbers nor text"
@@ -193,7 +191,7 @@ def _column_lines(name: str, found: _Seen) -> Iterator[str]:
         if found.missing or (found.nans and kind != "category"):
             yield "null = true"
             guessed.append("null")
-        yield f"unconfirmed = [{', '.join(map(_text, guessed))}]"
+        yield f"unconfirmed = [{', '.join(map(toml_text, guessed))}]"
 
 
 def _year_end(day: date) -> date:
@@ -240,8 +238,3 @@ def _rounded_to(number: Decimal, margin: Decimal, *, down: bool) -> Decimal:
 
 def _plain_decimal(number: Decimal) -> Decimal:
     return number.normalize()
-
-
-def _text(value: Any) -> str:
-    """A TOML string. JSON's escapes are TOML's; other control characters are escaped alike."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -14,7 +14,7 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes, mode: int = 0o644) -> None:
     """A small file, whole or not at all."""
     temporary = None
     try:
@@ -25,7 +25,7 @@ def write_bytes(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o644)
+        temporary.chmod(mode)
         temporary.replace(path)
     except OSError as error:
         raise OutputError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another place.") from None

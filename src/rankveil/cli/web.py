@@ -1,0 +1,69 @@
+"""`rankveil web`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("web")
+@click.argument("table", type=click.Path(path_type=Path), required=False)
+@click.option("--plan", type=click.Path(path_type=Path), help="Begin with this plan instead of a draft.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for releases; by default the page's private one.")
+@click.option("--ledger", type=click.Path(path_type=Path), help="Enter releases here instead of the user's ledger.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Listen on this port of 127.0.0.1.")
+@click.option(
+    "--upload-limit",
+    type=click.IntRange(1, 1 << 20),
+    default=512,
+    show_default=True,
+    metavar="MIB",
+    help="The largest upload.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address only; do not open a browser.")
+def command(
+    table: Path | None,
+    plan: Path | None,
+    out: Path | None,
+    ledger: Path | None,
+    port: int | None,
+    upload_limit: int,
+    no_browser: bool,
+) -> None:
+    """Open the local page: draft and confirm a plan, look before you spend, release, evaluate.
+
+    The page listens on 127.0.0.1 only. The address that is printed works once. TABLE is read where it lies; without
+    it, upload one on the page. What you do is kept, so that you may close the page and go on later; copies of uploads
+    are removed when it closes.
+
+    \b
+      rankveil web people.csv
+      rankveil web people.csv --plan plan.toml --out releases/
+    """
+    from rankveil.errors import MissingExtraError, OutputError
+
+    if plan is not None and table is None:
+        raise click.UsageError("--plan needs a TABLE.")
+    try:
+        from rankveil.web.serve import Options, serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("starlette", "uvicorn", "jinja2", "python_multipart"):
+            raise MissingExtraError("The local page", "web") from None
+        if error.name == "fcntl":
+            raise OutputError("The local page needs Linux or macOS.", remedy="Use the commands instead.") from None
+        raise
+    from rankveil.web.home import default_home
+
+    def announce(address: str) -> None:
+        click.echo(f"The page is open to you at\n\n  {address}\n\nThis address works once. Ctrl-C closes the page.")
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(
+        Options(table=table, plan=plan, out=out, ledger=ledger, port=port, upload_limit=upload_limit << 20),
+        default_home(),
+        announce,
+    )

@@ -1,0 +1,73 @@
+"""A plan written as plan.toml. Only entries that differ from their defaults are written; comments are not kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from rankveil.flow.declare.plan import Plan
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_LONG = 100
+
+
+def plan_toml(plan: Plan) -> str:
+    """The text of a plan that means the same as this one."""
+    return "\n".join(_lines(plan)) + "\n"
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    if plan.guesses:
+        yield "# INTERNAL DRAFT: entries listed as unconfirmed were read from the data."
+        yield ""
+    yield "[release]"
+    yield from _entries({"method": plan.release.method, **plan.release.model_dump(exclude_defaults=True)})
+    table = plan.table.model_dump(exclude_defaults=True)
+    if table:
+        yield ""
+        yield "[table]"
+        yield from _entries(table)
+    for combination in plan.impossible:
+        yield ""
+        yield "[[impossible]]"
+        yield from _entries(combination)
+    for name, entry in plan.columns.items():
+        yield ""
+        yield f"[columns.{toml_key(name)}]"
+        yield from _entries(entry.model_dump(exclude_defaults=True))
+
+
+def _entries(entries: Mapping[str, Any]) -> Iterator[str]:
+    ordered = sorted(entries, key=lambda key: (key != "kind", key == "unconfirmed"))
+    for key in ordered:
+        if entries[key] is not None:
+            yield f"{toml_key(key)} = {_value(entries[key])}"
+
+
+def toml_key(name: str) -> str:
+    """A key, in quotes where TOML asks for them."""
+    return name if _BARE_KEY.fullmatch(name) else toml_text(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        line = "[" + ", ".join(map(_value, value)) + "]"
+        return line if len(line) <= _LONG else "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
+    return toml_text(value)
+
+
+def toml_text(value: Any) -> str:
+    """A TOML string: JSON's escapes are TOML's, and the one further control character is escaped alike."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

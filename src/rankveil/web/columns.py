@@ -1,0 +1,203 @@
+"""A column as a card: what the plan says about it in words, which of it is a guess, and what a form makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankveil.errors import RankveilError
+from rankveil.flow.declare import Plan
+from rankveil.flow.declare.domain import Nominal, domain_of
+from rankveil.flow.declare.plan import CategoryColumn
+from rankveil.web.home import State, column_part
+
+KINDS: Mapping[str, str] = {
+    "integer": "whole numbers",
+    "number": "numbers",
+    "date": "dates",
+    "boolean": "true or false",
+    "ordinal": "ordered labels",
+    "category": "labels",
+    "drop": "left out",
+}
+_SHOWN_LABELS = 12
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a card."""
+
+    label: str
+    value: str
+    entries: tuple[str, ...]  # the plan's entries it is made of
+    guessed: bool
+    labels: tuple[str, ...] = ()
+    more_labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Card:
+    place: int  # from 0, in the order of the plan
+    name: str
+    kind: str
+    facts: tuple[Fact, ...]
+    guesses: int
+    public: bool
+    version: int
+    entry: dict[str, Any]
+
+    @property
+    def kind_in_words(self) -> str:
+        return KINDS[self.kind]
+
+
+def cards(plan: Plan, state: State) -> list[Card]:
+    return [card(plan, state, place) for place in range(len(plan.columns))]
+
+
+def card(plan: Plan, state: State, place: int) -> Card:
+    name = list(plan.columns)[place]
+    entry = plan.columns[name]
+    content = entry.model_dump()
+    facts = tuple(_facts(content, set(entry.unconfirmed)))
+    return Card(
+        place=place,
+        name=name,
+        kind=entry.kind,
+        facts=facts,
+        guesses=sum(fact.guessed for fact in facts),
+        public=entry.role == "public",
+        version=state.versions.get(column_part(name), 0),
+        entry=content,
+    )
+
+
+def guesses_left(plan: Plan) -> int:
+    """How many confirmations the plan still waits for: limits are one, though the plan has two entries for them."""
+    return sum(
+        fact.guessed
+        for entry in plan.columns.values()
+        if entry.unconfirmed
+        for fact in _facts(entry.model_dump(), set(entry.unconfirmed))
+    )
+
+
+def _facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
+    def fact(label: str, value: str, *entries: str, labels: Sequence[str] = ()) -> Fact:
+        shown, more = tuple(labels[:_SHOWN_LABELS]), tuple(labels[_SHOWN_LABELS:])
+        return Fact(label, value, entries, bool(guessed & set(entries)), shown, more)
+
+    found = [fact("Kind", KINDS[entry["kind"]], "kind")]
+    if entry["kind"] == "drop":
+        return [fact("Kind", "left out: not read, not released", "kind")]
+    if entry.get("bounds") == "private":
+        found.append(fact("Limits", "found with a part of the budget", "lower", "upper", "bounds"))
+    elif "lower" in entry:
+        found.append(fact("Limits", f"{_plain(entry['lower'])} to {_plain(entry['upper'])}", "lower", "upper"))
+    if entry.get("step") is not None and ("step" in guessed or entry["step"] != 1 or entry["kind"] == "number"):
+        found.append(fact("Step", _plain(entry["step"]), "step"))
+    if entry.get("scale") == "log":
+        found.append(fact("Scale", "logarithmic: noise multiplies", "scale"))
+    if entry.get("clamp"):
+        found.append(fact("Outside", "moved to the nearest limit", "clamp"))
+    if entry.get("taxonomy"):
+        found.append(fact("Taxonomy", entry["taxonomy"], "taxonomy", "taxonomy_labels"))
+    if entry.get("categories"):
+        count = len(entry["categories"])
+        found.append(
+            fact(
+                "Labels",
+                f"{count} in order" if entry["kind"] == "ordinal" else str(count),
+                "categories",
+                labels=entry["categories"],
+            )
+        )
+    if entry["null"] or "null" in guessed:
+        found.append(fact("Missing", "is a value of the column", "null"))
+    if entry["role"] == "public":
+        found.append(fact("Role", "public: kept as it is, protects nobody", "role"))
+    return found
+
+
+def confirmed(entry: dict[str, Any], entries: Sequence[str]) -> dict[str, Any]:
+    """The entry with some of its guesses confirmed; all of them if none is named."""
+    left = tuple(name for name in entry["unconfirmed"] if entries and name not in entries)
+    return {**entry, "unconfirmed": left}
+
+
+def form_values(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What the fields of the form show for an entry of the plan."""
+    return {
+        "kind": entry["kind"],
+        "lower": _plain(entry.get("lower")),
+        "upper": _plain(entry.get("upper")),
+        "step": _plain(entry.get("step")),
+        "scale": entry.get("scale") or "linear",
+        "clamp": bool(entry.get("clamp")),
+        "private": entry.get("bounds") == "private",
+        "format": entry.get("format") or "%Y-%m-%d",
+        "categories": "\n".join(entry.get("categories") or ()),
+        "taxonomy": entry.get("taxonomy") or "",
+        "null": bool(entry.get("null")),
+        "public": entry.get("role") == "public",
+    }
+
+
+def posted_values(form: Mapping[str, Any]) -> dict[str, Any]:
+    """The same from a form that was sent."""
+    texts = {key: str(form.get(key, "")).strip() for key in ("kind", "lower", "upper", "step", "scale", "format")}
+    return {
+        **texts,
+        "categories": str(form.get("categories", "")),
+        "taxonomy": str(form.get("kept_taxonomy", "")),
+        **{key: form.get(key) == "on" for key in ("clamp", "private", "null", "public")},
+    }
+
+
+def entry_from(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: str | None) -> dict[str, Any]:
+    """A column's entry from the fields of the form. What the form does not show is kept if the kind has not changed.
+
+    Nothing is left unconfirmed: who fills in and saves the form has said what holds.
+    """
+    kind = values["kind"]
+    entry: dict[str, Any] = {"kind": kind}
+    if kind == "drop":
+        return entry
+    entry |= {"null": values["null"], "role": "public" if values["public"] else "protected"}
+    if kind in ("integer", "number"):
+        entry |= {"scale": values["scale"] or "linear", "clamp": values["clamp"]}
+        entry |= {"bounds": "private"} if values["private"] else _filled(values, "lower", "upper")
+        entry |= _filled(values, "step")
+    elif kind == "date":
+        entry |= {"clamp": values["clamp"], **_filled(values, "lower", "upper", "format")}
+    elif kind in ("ordinal", "category"):
+        labels = [line.strip() for line in values["categories"].splitlines() if line.strip()]
+        entry |= {"categories": labels} if labels else {}
+        if kind == "category" and taxonomy:
+            entry["taxonomy"] = taxonomy
+            if before.get("taxonomy") == taxonomy and before.get("taxonomy_labels"):
+                entry["taxonomy_labels"] = before["taxonomy_labels"]
+    if before.get("kind") == kind and before.get("synopsis") not in (None, "auto"):
+        entry["synopsis"] = before["synopsis"]
+    return entry
+
+
+def taxonomy_outline(plan: Plan, name: str) -> list[tuple[int, str]] | None:
+    """A taxonomy as indented lines, for a card; None where there is none, or none that can be read."""
+    entry = plan.columns[name]
+    if not isinstance(entry, CategoryColumn) or entry.taxonomy is None:
+        return None
+    try:
+        domain = domain_of(entry, name, plan)
+    except RankveilError:
+        return None
+    return domain.taxonomy.outline() if isinstance(domain, Nominal) else None
+
+
+def _filled(values: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: values[key] for key in keys if values[key]}
+
+
+def _plain(value: Any) -> str:
+    return "" if value is None else f"{value:f}" if hasattr(value, "as_tuple") else str(value)

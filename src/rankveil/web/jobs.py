@@ -1,0 +1,299 @@
+"""Releases, evaluations and comparisons: each a process of its own, in a folder of its own.
+
+Guarantee    One id, one job: however often a form is sent, its release is started once. What the page says about a
+             job is what the disk and the ledger say, also after the page or the job was killed.
+Argument     A job is its folder, and making a folder succeeds once. The process holds a lock on a file in it from
+             before it starts (the server takes the lock and hands it over) until it ends, however it ends. The ledger
+             notes the job's id with the spend, in the same entry.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rankveil.flow.declare import Plan
+from rankveil.flow.declare.plan_file import plan_toml
+from rankveil.flow.write import CERTIFICATE_NAME, write_bytes, write_text
+from rankveil.ledger import default_ledger_path
+from rankveil.web.budget import LedgerSays, ledger_says
+from rankveil.web.guard import secret
+from rankveil.web.home import Working, is_held
+
+JOB_ID = re.compile(r"[0-9a-f]{16}")
+_PATIENCE = 3.0  # seconds between asking a job to end and ending it
+Kind = Literal["release", "evaluate", "compare"]
+StateName = Literal["running", "done", "refused", "cancelled", "broken"]
+_children: list[subprocess.Popen[bytes]] = []  # to be reaped
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a job is to do."""
+
+    kind: Kind
+    table: str
+    table_name: str
+    out: str  # where results go
+    ledger: str
+    created: float
+    method: str
+    epsilon: str
+    delta: str | None = None
+    k: int | None = None
+    accept_no_guarantee: bool = False
+    of_release: str | None = None  # folder of the release to evaluate
+    options: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a job stands."""
+
+    state: StateName
+    stage: str
+    seconds: float
+    ledger: LedgerSays
+    written: bool  # release and certificate lie in the output folder
+    error: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.state == "running"
+
+
+class Job:
+    """A job in its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.id = folder.name
+
+    @property
+    def spec(self) -> Spec:
+        return Spec(**json.loads((self.folder / "job.json").read_bytes()))
+
+    @property
+    def out(self) -> Path:
+        return Path(self.spec.out)
+
+    def plan(self) -> Plan:
+        return Plan.load(self.folder / "plan.toml")
+
+    def release_file(self) -> Path | None:
+        found = [self.out / name for name in ("release.csv", "release.parquet") if (self.out / name).exists()]
+        return found[0] if found and (self.out / CERTIFICATE_NAME).exists() else None
+
+    def alive(self) -> bool:
+        for child in list(_children):
+            if child.poll() is not None:
+                _children.remove(child)
+        return is_held(self.folder / "running")
+
+    def status(self) -> Status:
+        try:
+            spec = self.spec
+        except (OSError, ValueError, TypeError):  # killed between making the folder and saying what it is for
+            return Status("broken", "never started", 0.0, LedgerSays(), False)
+        alive = self.alive()  # first: a job that ends from here on has left its result
+        finished = _read_json(self.folder / "result.json")
+        paid = ledger_says(Path(spec.ledger), self.id) if spec.kind == "release" else LedgerSays()
+        written = spec.kind == "release" and self.release_file() is not None
+        stage = _read_text(self.folder / "stage") or "starting"
+        end = (
+            _changed(self.folder / "result.json")
+            or _changed(self.folder / "cancelled")
+            or _changed(self.folder / "stage")
+        )
+        seconds = max(0.0, (time.time() if alive else end or spec.created) - spec.created)
+        state: StateName
+        if finished is not None and "error" in finished:
+            return Status("refused", stage, seconds, paid, written, error=finished["error"])
+        if finished is not None:
+            return Status("done", stage, seconds, paid, written, result=finished)
+        if alive:
+            state = "running"
+        elif written and paid.spent:
+            state = "done"  # killed after its last step, before it could say so
+        else:
+            state = "cancelled" if (self.folder / "cancelled").exists() else "broken"
+        return Status(state, stage, seconds, paid, written)
+
+    def cancel(self) -> None:
+        """End the process: asked first, so that it removes its own temporary files, then made to."""
+        if not self.alive():
+            return
+        (self.folder / "cancelled").touch(mode=0o600)
+        deadline = time.monotonic() + _PATIENCE
+        asked = False
+        while self.alive() and time.monotonic() < deadline:
+            if not asked and (self.folder / "pid").exists():
+                self._signal(signal.SIGTERM)
+                asked = True
+            time.sleep(0.05)
+        if self.alive():
+            self._signal(signal.SIGKILL)
+            while self.alive() and time.monotonic() < deadline + _PATIENCE:
+                time.sleep(0.05)
+        self.tidy()
+
+    def _signal(self, number: signal.Signals) -> None:
+        # The lock is held, so the process that wrote the file still is the one with this number.
+        text = _read_text(self.folder / "pid")
+        if text is not None and text.isdigit() and self.alive():
+            try:
+                os.kill(int(text), number)
+            except ProcessLookupError:
+                return
+
+    def tidy(self) -> None:
+        """Remove what a job that was ended has left half-done: protected rows, or a certificate without a release."""
+        if self.alive() or self.spec.kind != "release" or not self.out.is_dir():
+            return
+        for path in self.out.glob(".rankveil-*.tmp"):
+            path.unlink(missing_ok=True)
+        if not any((self.out / name).exists() for name in ("release.csv", "release.parquet")):
+            (self.out / CERTIFICATE_NAME).unlink(missing_ok=True)
+
+
+def jobs_of(working: Working) -> list[Job]:
+    """Oldest first."""
+    folder = working.jobs_folder
+    found = [Job(path) for path in folder.iterdir() if JOB_ID.fullmatch(path.name)] if folder.is_dir() else []
+    return sorted(found, key=lambda job: job.folder.stat().st_ctime)
+
+
+def releases_of(working: Working) -> list[Job]:
+    return [job for job in jobs_of(working) if (job.folder / "job.json").exists() and job.spec.kind == "release"]
+
+
+def job_named(working: Working, job_id: str) -> Job | None:
+    folder = working.jobs_folder / job_id
+    return Job(folder) if JOB_ID.fullmatch(job_id) and folder.is_dir() else None
+
+
+def start(working: Working, job_id: str, plan: Plan, spec: Spec) -> Job:
+    """Start a job, unless one with this id was started before: then that one is given back."""
+    folder = working.jobs_folder / job_id
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        return Job(folder)
+    write_text(folder / "plan.toml", plan_toml(plan))
+    for name in files_named_by(plan):
+        shutil.copyfile(working.folder / name, folder / name)
+    write_bytes(folder / "job.json", json.dumps(asdict(spec)).encode(), mode=0o600)
+    lock = os.open(folder / "running", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "rankveil.web.worker", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[lock],  # the lock goes with the open file: the child holds it until it ends
+            start_new_session=True,  # a Ctrl-C in the terminal ends the page, not a release that was paid for
+        )
+        _children.append(child)
+    finally:
+        os.close(lock)
+    return Job(folder)
+
+
+def folder_in(out: Path, job_id: str) -> Path:
+    """Where a release goes if the page was given a folder for releases."""
+    return out / f"release-{job_id[:8]}"
+
+
+def release_spec(
+    working: Working, plan: Plan, job_id: str, *, out: Path | None, ledger: Path | None, accept: bool
+) -> Spec:
+    state = working.read()
+    folder = working.jobs_folder / job_id / "out" if out is None else folder_in(out, job_id)
+    return Spec(
+        kind="release",
+        table=state.table,
+        table_name=state.name,
+        out=str(folder),
+        ledger=str(ledger or default_ledger_path()),
+        created=time.time(),
+        method=plan.release.method,
+        epsilon=f"{plan.release.epsilon:f}",
+        delta=None if plan.release.delta is None else f"{plan.release.delta:f}",
+        k=plan.release.k,
+        accept_no_guarantee=accept,
+    )
+
+
+def follow_up(working: Working, release: Job, kind: Kind, options: dict[str, Any], *, out: Path | None = None) -> Job:
+    """Start an evaluation or a comparison, or give back the one that is at work or done. `out`: by default its own."""
+    with working.locked():
+        for job in jobs_about(working, release, kind):
+            status = job.status()
+            if status.running or (status.state == "done" and (job.spec.options or {}) == options):
+                return job
+        job_id = secret(8)
+        spec = release.spec
+        return start(
+            working,
+            job_id,
+            release.plan(),
+            Spec(
+                **{
+                    **asdict(spec),
+                    "kind": kind,
+                    "created": time.time(),
+                    "of_release": str(release.out),
+                    "out": str(out or working.jobs_folder / job_id),
+                    "options": options,
+                }
+            ),
+        )
+
+
+def jobs_about(working: Working, release: Job, kind: Kind) -> list[Job]:
+    """Evaluations or comparisons of one release, newest first."""
+    found = []
+    for job in jobs_of(working):
+        if (job.folder / "job.json").exists() and (job.spec.kind, job.spec.of_release) == (kind, str(release.out)):
+            found.append(job)
+    return found[::-1]
+
+
+def files_named_by(plan: Plan) -> list[str]:
+    """Taxonomies and label files of a plan."""
+    names = [getattr(entry, key, None) for entry in plan.columns.values() for key in ("taxonomy", "taxonomy_labels")]
+    return sorted({name for name in names if name})
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _read_text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
+def _changed(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None

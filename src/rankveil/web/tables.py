@@ -1,0 +1,193 @@
+"""Opening a table: the copy of an upload, the plan that is drafted or brought along, and when copies are removed.
+
+A table named on the command line is read where it lies. An upload is copied into the private folder (mode 0600).
+The copy is removed when the page is closed (also by SIGTERM), when its session is removed, and, if the page was
+killed, at the next start more than an hour after it was last used. A release that still reads it removes it itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankveil.engines import Table, open_table
+from rankveil.errors import PlanError, RankveilError, TableError
+from rankveil.flow.declare import Plan, declare
+from rankveil.flow.declare.draft import draft
+from rankveil.flow.declare.plan_file import plan_toml
+from rankveil.flow.write import write_bytes
+from rankveil.web.guard import secret
+from rankveil.web.home import Home, State, Working
+
+STALE_AFTER = 3600.0  # seconds: a killed page may be started again and go on within this time
+REMOVE_COPY = "remove-copy"  # a file that asks the last process at work to remove the copy
+_LARGEST_SMALL_FILE = 16 << 20
+
+
+@dataclass(frozen=True)
+class SmallFile:
+    """A plan or a taxonomy as it was brought along."""
+
+    name: str
+    content: bytes
+
+
+def open_path(home: Home, table: Path, plan: Path | None, owner: str) -> Working:
+    """The working session of a table named at the start: an earlier one if nothing has changed, else a new one."""
+    table = table.resolve()
+    digest = None if plan is None else hashlib.sha256(_content(plan)).hexdigest()
+    source = None if plan is None else str(plan.resolve())
+    for working in home.workings():
+        try:
+            known = working.read()
+        except RankveilError:
+            continue
+        if not known.uploaded and (known.table, known.plan_source, known.plan_source_sha256) == (
+            str(table),
+            source,
+            digest,
+        ):
+            with working.changing() as state:
+                state.owner = owner
+            return working
+    folder = home.folder_for_new()
+    try:
+        return _begin(home, folder, table, table.name, plan=plan, uploaded=False, owner=owner)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def open_upload(
+    home: Home,
+    folder: Path,
+    copy: Path,
+    name: str,
+    plan: SmallFile | None,
+    taxonomies: Iterable[SmallFile],
+    owner: str,
+) -> Working:
+    """A working session for a table that was uploaded to `copy` in the new folder `folder`."""
+    try:
+        brought = None
+        if plan is not None:
+            brought = folder / "brought" / safe_name(plan.name, "plan.toml")
+            write_bytes(brought, plan.content, mode=0o600)
+            for taxonomy in taxonomies:
+                write_bytes(brought.parent / safe_name(taxonomy.name, "taxonomy.csv"), taxonomy.content, mode=0o600)
+        return _begin(home, folder, copy, name, plan=brought, uploaded=True, owner=owner)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    finally:
+        shutil.rmtree(folder / "brought", ignore_errors=True)
+
+
+def _begin(
+    home: Home, folder: Path, path: Path, name: str, *, plan: Path | None, uploaded: bool, owner: str
+) -> Working:
+    if plan is None:
+        table = open_table(path)
+        text = draft(table)
+        guesses = len(Plan.parse(text, name="draft").guesses)
+    else:
+        given = Plan.load(plan)
+        table = open_table(path, separator=given.table.separator, encoding=given.table.encoding)
+        text, guesses = _with_own_files(given, _content(plan).decode("utf-8-sig"), folder), len(given.guesses)
+        declare(given, table)  # refuses a plan that is not about this table
+    state = State(
+        table=str(path),
+        name=name,
+        uploaded=uploaded,
+        plan=text,
+        created=time.time(),
+        next_release=secret(8),
+        rows=row_count(table),
+        guessed_at_start=guesses,
+        plan_source=None if plan is None or uploaded else str(plan.resolve()),
+        plan_source_sha256=None if plan is None or uploaded else hashlib.sha256(_content(plan)).hexdigest(),
+        owner=owner,
+    )
+    return home.begin(folder, state)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _LARGEST_SMALL_FILE:
+            raise PlanError(f"{path.name} is larger than {_LARGEST_SMALL_FILE >> 20} MiB.", remedy="Check the file.")
+        return path.read_bytes()
+    except OSError as error:
+        raise PlanError(f"{path.name} cannot be read: {error.strerror}.", remedy="Check the path.") from None
+
+
+def _with_own_files(plan: Plan, text: str, folder: Path) -> str:
+    """The plan's text, with every file it names copied beside it. The user's own files are never written to."""
+    content = plan.model_dump()
+    renamed = False
+    for entry in content["columns"].values():
+        for key in ("taxonomy", "taxonomy_labels"):
+            if entry.get(key):
+                kept = keep_file(folder, SmallFile(Path(entry[key]).name, _content(plan.folder / entry[key])))
+                renamed |= kept != entry[key]
+                entry[key] = kept
+    return plan_toml(Plan.from_dict(content, folder=folder)) if renamed else text
+
+
+def keep_file(folder: Path, file: SmallFile) -> str:
+    """A small file beside the plan, under its own name or, if that is taken by another content, a longer one."""
+    name = safe_name(file.name, "taxonomy.csv")
+    path = folder / name
+    if path.exists() and path.read_bytes() != file.content:
+        name = f"{path.stem}-{hashlib.sha256(file.content).hexdigest()[:8]}{path.suffix}"
+    write_bytes(folder / name, file.content, mode=0o600)
+    return name
+
+
+def safe_name(name: str, otherwise: str) -> str:
+    """The last part of a file's name, without anything that a file system or a shell might take amiss."""
+    cleaned = re.sub(r"[^\w.\-]+", "_", re.split(r"[/\\]", name)[-1]).lstrip(".-")[:100]
+    reserved = ("working.json", "lock", "jobs", "brought", "table", REMOVE_COPY)
+    return cleaned if cleaned.strip("._") and cleaned not in reserved else otherwise
+
+
+def row_count(table: Table) -> int:
+    """How many rows there are: public, as every certificate states it."""
+    return sum(batch.num_rows for batch in table.batches(table.schema.names[:1]))
+
+
+def table_of(state: State) -> Path:
+    """The table, if it is still there."""
+    path = Path(state.table)
+    if not path.exists():
+        if state.uploaded:
+            raise TableError(
+                f"The copy of {state.name} was removed when the page was closed.",
+                remedy="Give the same file once more on the page Table: your plan and your releases are kept.",
+            )
+        raise TableError(f"Table {state.name} is no longer where it was.", remedy="Put it back, or open another one.")
+    return path
+
+
+# Removing copies
+
+
+def remove_copy(working: Working, *, busy: bool) -> None:
+    """Remove the copy of an uploaded table, or leave that to the job that still reads it."""
+    state = working.read()
+    if not state.uploaded:
+        return
+    if busy:
+        (working.folder / REMOVE_COPY).touch(mode=0o600)
+        return
+    Path(state.table).unlink(missing_ok=True)
+    (working.folder / REMOVE_COPY).unlink(missing_ok=True)
+
+
+def left_behind(working: Working, now: float) -> bool:
+    """Whether nobody has used a session for so long that its copy is no longer waited for."""
+    return now - (working.folder / "working.json").stat().st_mtime > STALE_AFTER

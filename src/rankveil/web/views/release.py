@@ -1,0 +1,126 @@
+"""Budget, the release itself, its progress, its end.
+
+Nothing is spent twice: the form carries the id the release will have. The id is on the disk before the form is shown,
+the same for every tab, and becomes a job once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from rankveil.errors import PlanError, RankveilError
+from rankveil.methods import method_named
+from rankveil.pipeline import check_consent
+from rankveil.web import jobs
+from rankveil.web.budget import BudgetView, budget_view
+from rankveil.web.columns import guesses_left
+from rankveil.web.guard import secret
+from rankveil.web.home import StaleError, State, Working
+from rankveil.web.jobs import Job
+from rankveil.web.site import Ask, status_of
+from rankveil.web.tables import table_of
+
+
+def release_page(ask: Ask) -> Response:
+    return _page(ask, ask.working, None)
+
+
+def _page(ask: Ask, working: Working, error: RankveilError | None, status: int = 200) -> Response:
+    state = _with_fresh_id(working)
+    plan = working.plan(state)
+    made = jobs.releases_of(working)
+    budget, trouble = _budget(ask, working)
+    return ask.step(
+        "release.html.jinja",
+        working,
+        "release",
+        status,
+        plan=plan,
+        plan_sha256=plan.sha256(),
+        method=method_named(plan.release.method),
+        budget=budget,
+        trouble=trouble,
+        guesses_left=guesses_left(plan),
+        made=[(job, job.status()) for job in made],
+        error=None if error is None else error.as_dict(),
+        out=None if ask.site.out is None else jobs.folder_in(ask.site.out, state.next_release),
+        ledger=ask.site.ledger,
+    )
+
+
+def _with_fresh_id(working: Working) -> State:
+    """A server that was killed right after starting a release has not had the time to choose the next id."""
+    state = working.read()
+    if jobs.job_named(working, state.next_release) is None:
+        return state
+    with working.changing() as state:
+        if jobs.job_named(working, state.next_release) is not None:
+            state.next_release = secret(8)
+    return state
+
+
+def _budget(ask: Ask, working: Working) -> tuple[BudgetView | None, dict[str, Any] | None]:
+    try:
+        return budget_view(working, ask.site.ledger), None
+    except RankveilError as error:
+        return None, error.as_dict()
+
+
+def begin(ask: Ask) -> Response:
+    working = ask.working
+    job_id = ask.text("release_id")
+    if jobs.job_named(working, job_id) is None:
+        try:
+            _start(ask, working, job_id)
+        except RankveilError as error:
+            return _page(ask, working, error, status_of(error))
+    return ask.go("w", working.id, "releases", job_id)
+
+
+def _start(ask: Ask, working: Working, job_id: str) -> None:
+    accept = ask.text("accept_no_guarantee") == "on"
+    with working.changing() as state:
+        if jobs.job_named(working, job_id) is not None:
+            return  # another tab was quicker; its release is this one
+        plan = working.plan(state)
+        if job_id != state.next_release or any(job.status().running for job in jobs.releases_of(working)):
+            raise StaleError(
+                "Another release of this table was started from this page in the meantime.",
+                remedy="Look at it below. If you want a further release, start it from this page as it is now.",
+            )
+        if plan.sha256() != ask.text("plan_sha256"):
+            raise StaleError(
+                "The plan was changed in another tab after this page was shown.",
+                remedy="Below is what would be released now. Start it if that is right.",
+            )
+        check_consent(plan, accept_no_guarantee=accept)
+        table_of(state)
+        if not plan.columns:
+            raise PlanError("The plan has no columns.", remedy="Open the table again.")
+        spec = jobs.release_spec(working, plan, job_id, out=ask.site.out, ledger=ask.site.ledger, accept=accept)
+        jobs.start(working, job_id, plan, spec)
+        state.next_release = secret(8)
+
+
+def progress(ask: Ask) -> Response:
+    """The part of the page that is asked for every second; when the job has ended, the whole page is."""
+    working = ask.working
+    job = ask.job(working)
+    status = job.status()
+    if not status.running:
+        return Response(status_code=204, headers={"hx-refresh": "true"})
+    return ask.page("progress.html.jinja", **progress_content(ask, working, job, status))
+
+
+def progress_content(ask: Ask, working: Working, job: Job, status: jobs.Status) -> dict[str, Any]:
+    return {"here": f"{ask.site.base}/w/{working.id}", "job": job, "spec": job.spec, "status": status}
+
+
+def cancel(ask: Ask) -> Response:
+    working = ask.working
+    job = ask.job(working)
+    job.cancel()
+    shown = ask.text("shown_on")
+    return ask.go("w", working.id, "releases", shown if jobs.JOB_ID.fullmatch(shown) else job.id)

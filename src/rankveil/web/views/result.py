@@ -1,0 +1,183 @@
+"""What became of a release: certificate, evaluation, comparison, downloads."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, HTMLResponse, Response
+
+from rankveil.certificate import Certificate, plain
+from rankveil.flow.write import CERTIFICATE_NAME, write_bytes
+from rankveil.methods import METHODS
+from rankveil.web import jobs
+from rankveil.web.home import Working
+from rankveil.web.jobs import Job, files_named_by, jobs_about
+from rankveil.web.site import Ask
+from rankveil.web.tables import table_of
+
+# A report is a page of its own: no script, no request, only its own style. It may be shown inside this page.
+REPORT_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none';"
+    " base-uri 'none'; frame-ancestors 'self'; sandbox allow-same-origin",
+    "x-frame-options": "SAMEORIGIN",
+}
+_INTERNAL = ("evaluation.internal.html", "evaluation.internal.json", "compare.internal.html", "compare.internal.csv")
+_TYPES = {".csv": "text/csv", ".json": "application/json", ".toml": "application/toml", ".html": "text/html"}
+
+
+def result_page(ask: Ask) -> Response:
+    working = ask.working
+    job = ask.job(working)
+    status = job.status()
+    if status.stage == "never started":
+        nothing: dict[str, Any] = {"spec": None, "evaluation": None, "comparison": None, "others": []}
+        return ask.step("result.html.jinja", working, "result", job=job, status=status, **nothing)
+    if job.spec.kind != "release":
+        raise HTTPException(404)
+    if not status.running:
+        job.tidy()
+    certificate = _certificate(job) if status.state == "done" else None
+    return ask.step(
+        "result.html.jinja",
+        working,
+        "release" if status.running else "result",
+        job=job,
+        spec=job.spec,
+        status=status,
+        certificate=certificate,
+        checks=_checked(job) if certificate is not None else None,
+        release_file=job.release_file(),
+        plan=job.plan(),
+        out=None if ask.site.out is None else job.out,
+        ledger=ask.site.ledger,
+        plan_text=(job.folder / "plan.toml").read_text(encoding="utf-8"),
+        private=ask.site.out is None or job.out.is_relative_to(working.folder),
+        evaluation=_latest(working, job, "evaluate"),
+        comparison=_latest(working, job, "compare"),
+        sound=[method for method in METHODS.values() if method.differentially_private],
+        epsilons=_epsilons_around(job.spec.epsilon),
+        others=[other for other in jobs.releases_of(working) if other.id != job.id],
+    )
+
+
+def _certificate(job: Job) -> Certificate | None:
+    try:
+        return Certificate.model_validate_json((job.out / CERTIFICATE_NAME).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def _checked(job: Job) -> list[dict[str, Any]]:
+    """What `rankveil verify` says, asked once."""
+    kept = job.folder / "verified.json"
+    release = job.release_file()
+    if release is None:
+        return []
+    try:
+        known = json.loads(kept.read_bytes())
+        if known["changed"] == release.stat().st_mtime_ns:
+            return list(known["checks"])
+    except (OSError, ValueError, KeyError):
+        pass
+    from rankveil.verify import verify
+
+    result = verify(job.out / CERTIFICATE_NAME, release)
+    checks = [{"check": check.check, "holds": check.holds, "detail": check.detail} for check in result.checks]
+    write_bytes(kept, json.dumps({"changed": release.stat().st_mtime_ns, "checks": checks}).encode(), mode=0o600)
+    return checks
+
+
+def _latest(working: Working, release: Job, kind: jobs.Kind) -> dict[str, Any] | None:
+    for job in jobs_about(working, release, kind):
+        return {"job": job, "spec": job.spec, "status": job.status()}
+    return None
+
+
+def evaluate(ask: Ask) -> Response:
+    return _follow_up(ask, "evaluate", {})
+
+
+def compare(ask: Ask) -> Response:
+    """Methods and ε side by side, on the table or on one made from the plan alone, which costs no privacy."""
+    options = {
+        "methods": [name for name in ask.form.getlist("methods") if isinstance(name, str)],
+        "epsilons": [text.strip() for text in ask.text("epsilons").split(",") if text.strip()],
+        "runs": min(max(ask.number("runs"), 1), 20),
+        "on": "table" if ask.text("on") == "table" else "made",
+    }
+    return _follow_up(ask, "compare", options)
+
+
+def _follow_up(ask: Ask, kind: jobs.Kind, options: dict[str, Any]) -> Response:
+    working = ask.working
+    job = ask.job(working)
+    if job.status().state != "done":
+        raise HTTPException(404)
+    if kind == "evaluate" or options["on"] == "table":
+        table_of(working.read())  # refuses, before a job is started, where a copy was removed
+    out = job.folder / f"compare-{options['on']}" if kind == "compare" else None
+    jobs.follow_up(working, job, kind, options, out=out)
+    return ask.go("w", working.id, "releases", f"{job.id}#{kind}")
+
+
+def _epsilons_around(epsilon: str) -> str:
+    """A tenth, the release's own, ten times as much."""
+    return ", ".join(plain(Decimal(epsilon) * factor) for factor in (Decimal("0.1"), Decimal(1), Decimal(10)))
+
+
+def report(ask: Ask) -> Response:
+    """An internal report, shown inside the page or in a tab of its own."""
+    path = _file(ask.working, ask.job(ask.working), ask.request.path_params["name"])
+    if path is None or path.suffix != ".html":
+        raise HTTPException(404)
+    return HTMLResponse(path.read_text(encoding="utf-8"), headers=REPORT_HEADERS)
+
+
+def download(ask: Ask) -> Response:
+    working = ask.working
+    job = ask.job(working)
+    name = ask.request.path_params["name"]
+    if name == "release.zip":
+        return _bundle(working, job)
+    path = _file(working, job, name)
+    if path is None:
+        raise HTTPException(404)
+    return FileResponse(path, filename=name, media_type=_TYPES.get(path.suffix, "application/octet-stream"))
+
+
+def _file(working: Working, job: Job, name: str) -> Path | None:
+    """A file of a release by its public name. Only names on this list are ever served."""
+    release = job.release_file()
+    known: dict[str, Path] = {"plan.toml": job.folder / "plan.toml"}
+    known |= {name: job.folder / name for name in files_named_by(job.plan())}
+    if release is not None:
+        known |= {release.name: release, CERTIFICATE_NAME: job.out / CERTIFICATE_NAME}
+    for kind in ("evaluate", "compare"):
+        for other in reversed(jobs_about(working, job, kind)):
+            known |= {name: other.out / name for name in _INTERNAL if (other.out / name).exists()}
+    found = known.get(name)
+    return found if found is not None and found.is_file() else None
+
+
+def _bundle(working: Working, job: Job) -> Response:
+    """What may be given away: release, certificate, plan with its taxonomies. Nothing internal."""
+    release = job.release_file()
+    if release is None:
+        raise HTTPException(404)
+    packed = job.folder / "release.zip"
+    if not packed.exists():
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(release, f"release/{release.name}")
+            archive.write(job.out / CERTIFICATE_NAME, f"release/{CERTIFICATE_NAME}")
+            for name in ("plan.toml", *files_named_by(job.plan())):
+                archive.write(job.folder / name, name)
+        write_bytes(packed, content.getvalue(), mode=0o600)
+    return FileResponse(packed, filename="release.zip", media_type="application/zip")
