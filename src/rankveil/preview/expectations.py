@@ -19,7 +19,7 @@ from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import Grid, Nominal
 from rankveil.flow.microaggregate.counts import CountGrid
 from rankveil.flow.protect.marginals.choose import Synopsis, synopsis_rule
-from rankveil.flow.protect.marginals.tree import nested_edges
+from rankveil.flow.protect.marginals.tree import level_parts, nested_edges
 from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
 from rankveil.preview.reach import HALF, MOST, laplace_reach, mean_size, reach_of
 
@@ -50,7 +50,7 @@ class Outlook:
 
 
 def of_marginal(column: Column, mechanism: Mechanism, rows: int) -> Outlook:
-    """A column that is released as counts, sums or a mean (`synthetic`, `aligned`)."""
+    """A column that is released as counts, sums or a mean (`synthetic`)."""
     if column.private_bounds:
         return Outlook(warning="its range is found with noise first; how well, the plan cannot tell.")
     price = Price("epsilon", mechanism.epsilon) if mechanism.epsilon is not None else _rho(mechanism)
@@ -101,7 +101,8 @@ def _counted_numbers(column: Column, grid: Grid, synopsis: Synopsis, price: Pric
     edges = nested_edges(counted.size, counted.zero, synopsis.tree)
     wide = counted.size > synopsis.tree.leaves
     left = price * (1 - (synopsis.for_heaps if wide else Fraction(0)))
-    noise = (left / len(edges)).laplace_or_gaussian(l1=2, l2_squared=2)
+    # Single values are leaves of trees whose levels cost the same; heaps and the middle show on the first level best.
+    noise = (left * level_parts(len(edges), synopsis.tree.for_top)[0]).laplace_or_gaussian(l1=2, l2_squared=2)
     reach, top = reach_of(noise), len(edges[0]) - 1
     if not wide:
         what = "label" if grid.labels else "value"
