@@ -17,7 +17,7 @@ demo: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
 
 test: setup check browser
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 # Chromium and axe for the browser tests; where they cannot be had, those tests skip and say why.
 browser: setup

@@ -23,6 +23,21 @@ settings.register_profile("rankveil", deadline=None, suppress_health_check=[Heal
 settings.load_profile("rankveil")
 
 
+# Tests that share something costly (a cluster, a browser) go to one worker, and first, as they take longest.
+_TOGETHER = ("tests/engines/test_spark", "tests/browser/", "tests/crash/")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Which tests stay together. (The mark `xdist_group` of pytest-xdist 3.8 does nothing under pytest 9.2.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((group for group in _TOGETHER if nodeid.startswith(group)), nodeid)
+
+    return Together(config, log)
+
+
 @pytest.fixture(autouse=True)
 def ledger_of_this_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test enters anything in the ledger of the person who runs it."""

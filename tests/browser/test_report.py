@@ -14,7 +14,6 @@ from tests.report_cases import released
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
-    pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: apt install chromium)"),
 ]
 

@@ -21,7 +21,6 @@ from tools.fetch_axe import AXE
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
-    pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: apt install chromium)"),
     pytest.mark.skipif(sys.platform == "win32", reason="the page needs POSIX locks and signals"),
 ]

@@ -27,8 +27,6 @@ from rankveil.noise import SeededSource
 from tests.engines.folds import AllCodes
 from tests.support import category, files_in, integer, plan_text
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 ROWS = 3000
 DAYS = 'kind = "date"\nlower = 2019-12-01\nupper = 2020-12-31\nnull = true'
 COLUMNS = {

@@ -23,8 +23,6 @@ from rankveil.noise import SeededSource
 from tests.engines.conftest import Cluster
 from tests.support import Ran, category, files_in, integer, plan_text
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 ROWS = 300_000  # more than one piece of fresh rows, so that both workers have some to make
 
 

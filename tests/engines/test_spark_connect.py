@@ -23,8 +23,6 @@ from rankveil.noise import SeededSource
 from tests.engines.conftest import IMPORT_PATH, needs_spark
 from tests.support import integer, plan_text
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 def test_a_frame_of_spark_connect_gives_the_counts_and_the_rows_of_one_machine(tmp_path: Path) -> None:
     needs_spark()
