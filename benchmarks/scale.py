@@ -53,18 +53,22 @@ epsilon = 1
 kind = "number"
 lower = 0
 upper = 200
+step = 0.001
 [columns.height]
 kind = "number"
 lower = 0
 upper = 3
+step = 0.00001
 [columns.score]
 kind = "number"
 lower = 0
 upper = 100
+step = 0.0001
 [columns.income]
 kind = "number"
 lower = 0
 upper = 500000
+step = 1
 null = true
 [columns.age]
 kind = "integer"

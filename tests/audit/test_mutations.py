@@ -21,12 +21,13 @@ from rankveil.audit.auditor import attacks_on
 from rankveil.audit.cases.lists import whole_tables
 from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import Finding
-from rankveil.flow.budget import Budget, Noise, Price
+from rankveil.flow.budget import Budget, Noise
 from rankveil.flow.declare import Records, Schema
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.declare.domain import Grid
 from rankveil.flow.microaggregate import unaligned
 from rankveil.flow.protect.centroids import ReleasedColumn
+from rankveil.flow.protect.marginals import tree
 from rankveil.flow.protect.marginals.shape import OrderedMarginal
 from rankveil.flow.relink import grouping, select
 from rankveil.flow.relink.channel import ratio_within
@@ -119,7 +120,7 @@ def test_a_forgotten_factor_m_is_caught(name: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_forgotten_division_by_the_levels_of_a_tree_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Price, "__truediv__", lambda price, parts: price)
+    monkeypatch.setattr(tree, "level_parts", lambda levels, for_top: [Fraction(1)] * levels)
     found = first_refutation("synthetic", only="tree")
     assert found is not None
     assert found.lower_bound > 1.9

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 import pytest
 
-from rankveil.engines import source as tables
+from rankveil.engines import table as tables
 from rankveil.engines.source import Table
 from rankveil.errors import TableError
 from rankveil.flow.declare import Plan, again
