@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rankveil.flow.declare.dataset import CodeBatch, Dataset
 from rankveil.flow.declare.domain import MISSING, Codes
+from rankveil.flow.microaggregate.adding import add_ones
 from rankveil.flow.protect.marginals.cells import Groups
 from rankveil.flow.protect.marginals.shape import Marginal, OrderedMarginal
 
@@ -29,7 +30,6 @@ _BUNDLE_CELLS = 324  # two columns of 18 cells; the table of two bundles stays i
 _MOST_BUNDLES = 16  # with tables of 50 MiB together
 _LARGEST_LOOKUP = 1 << 17  # codes: a table of all of them stays in the cache too
 _MOST_RECENT = (1 << 31) - 1
-_ONE = np.int32(1)
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ class _PairCounter:
         size = {name: marginal.cell_count for name, marginal in marginals.items()}
         self._pairs: PairCounts = {(a, b): np.zeros((size[a], size[b]), np.int64) for a, b in combinations(size, 2)}
         self._bundles = _bundles(marginals)
+        self._rows = 0
         self._clear()
 
     def _clear(self) -> None:
@@ -109,6 +110,7 @@ class _PairCounter:
         if self._recent_rows + rows > _MOST_RECENT:
             self.settle()
         self._recent_rows += rows
+        self._rows += rows
         cells = [self._bundle_cells(bundle, batch) for bundle in self._bundles]
         stride = max(bundle.cell_count for bundle in self._bundles)
         both = np.empty_like(cells[0])
@@ -117,7 +119,7 @@ class _PairCounter:
                 row = cells[i] * stride
             if (i, j) not in self._recent:
                 self._recent[i, j] = np.zeros(self._bundles[i].cell_count * stride, np.int32)
-            np.add.at(self._recent[i, j], np.add(row, cells[j], out=both), _ONE)
+            add_ones(self._recent[i, j], np.add(row, cells[j], out=both), self._rows)
 
     def _add_by_pairs(self, batch: CodeBatch) -> None:
         cells = {name: marginal.cell_of(batch[name]) for name, marginal in self._marginals.items()}
