@@ -22,6 +22,7 @@ from rankveil.engines.dialect import LOOK, Dialect
 from rankveil.errors import TableError
 
 _BLOCK = 16 << 20  # of a text file
+_BUFFER = 1 << 20  # of a column of a Parquet file: read as it is needed, not a group of rows at once
 _BATCH_ROWS = 1 << 17  # arrays of this length stay in the processor's cache
 
 
@@ -196,7 +197,7 @@ class Piece:
             texts = [name for name in wanted if _is_text(table.schema.field(name).type)]
             with (
                 table._reading(self.part.path.name),
-                papq.ParquetFile(self.part.path, read_dictionary=texts) as file,
+                papq.ParquetFile(self.part.path, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False) as file,
             ):
                 yield from _checked(
                     file.iter_batches(
