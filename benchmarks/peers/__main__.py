@@ -14,9 +14,9 @@ from typing import Any
 from benchmarks.peers import page, timing
 from benchmarks.peers.cache import Cache, Run
 from benchmarks.peers.data import DATA, ROOT
-from benchmarks.peers.measuring import Yardstick
+from benchmarks.peers.measuring import Yardstick, code_fingerprint
 from benchmarks.peers.ranking import compare
-from benchmarks.peers.running import DELTA, K, Limits, Workshop, current_fingerprint, machine, run
+from benchmarks.peers.running import DELTA, K, Limits, Workshop, current_fingerprint, machine, measured_again, run
 from benchmarks.peers.schedule import missing, pair_runs
 from benchmarks.peers.systems import SYSTEMS, System
 
@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     cache = Cache(options.cache)
     _drop(cache, systems, options)
-    if not options.only_report:
+    if options.measure_again:
+        measure_again(workshop, cache, options)
+    elif not options.only_report:
         work(workshop, cache, systems, options, limits)
     result = collected(cache, options.runs)
     _write(options.result, result)
@@ -65,6 +67,18 @@ def work(workshop: Workshop, cache: Cache, systems: list[System], options: argpa
         print(f"... {_told(made)}", file=sys.stderr, flush=True)
 
 
+def measure_again(workshop: Workshop, cache: Cache, options: argparse.Namespace) -> None:
+    """For when the measures have changed: peers need not run again if their released tables are still in the folder."""
+    for name in options.data:
+        ruler = workshop.yardstick(DATA[name])
+        for system in (system for system in SYSTEMS.values() if not system.not_here):
+            for epsilon in options.epsilons:
+                for made in pair_runs(cache, system, name, epsilon, options.runs):
+                    again = measured_again(workshop, system, DATA[name], made, ruler)
+                    if again is not None:
+                        cache.put(again, system.slug)
+
+
 def _told(made: Run) -> str:
     cost = f"{made.processor_seconds:.1f} s of processor, {made.seconds:.1f} s, {made.peak_mb:.0f} MB"
     return f"{made.data}, ε = {made.epsilon}, {made.system}, run {made.seed}: {made.status} ({cost}) {made.message}"
@@ -73,7 +87,7 @@ def _told(made: Run) -> str:
 def _drop(cache: Cache, systems: list[System], options: argparse.Namespace) -> None:
     """Forget what --again names, and runs of ours that other code made: they are quick, and the point of all this."""
     for system in SYSTEMS.values():
-        if system.not_here or options.only_report:
+        if system.not_here or options.only_report or options.measure_again:
             continue
         for data in options.data:
             now = current_fingerprint(system, DATA[data]) if system.ours else None
@@ -87,6 +101,8 @@ def _drop(cache: Cache, systems: list[System], options: argparse.Namespace) -> N
 def collected(cache: Cache, runs: int) -> dict[str, Any]:
     """The whole result, from the cache alone."""
     pairs, versions, stale, machines = [], {}, {}, {}
+    prints = {name: system.fingerprint() for name, system in SYSTEMS.items() if not system.not_here}
+    measures = code_fingerprint()
     for data in DATA:
         for epsilon in EPSILONS:
             found = {
@@ -96,7 +112,7 @@ def collected(cache: Cache, runs: int) -> dict[str, Any]:
             }
             pairs.append(compare(data, epsilon, found))
             for name, made in found.items():
-                now = current_fingerprint(SYSTEMS[name], DATA[data])
+                now = {**prints[name], "data": DATA[data].fingerprint, "measures": measures}
                 old = sum(one.fingerprint != now for one in made)
                 if old:
                     stale[name] = stale.get(name, 0) + old

@@ -203,6 +203,21 @@ def test_a_whole_session_resumes_after_its_time_was_up(
     command.work(workshop, cache, [fake("copy")], parser_made, Limits(60, 60))
 
 
+def test_a_kept_table_is_measured_again_only_when_the_measures_have_changed(
+    workshop: Workshop, data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ruler, system = workshop.yardstick(data), fake("copy")
+    made = run(workshop, system, data, "1", 1, Limits(60, 60), ruler)
+    assert running.measured_again(workshop, system, data, made, ruler) is None
+    monkeypatch.setattr(running, "code_fingerprint", lambda: "other")
+    old = replace(made, measures={})
+    again = running.measured_again(workshop, system, data, old, ruler)
+    assert again is not None
+    assert (again.measures, again.fingerprint["measures"]) == (made.measures, "other")
+    workshop.released("tiny", "1", system, 1).unlink()
+    assert running.measured_again(workshop, system, data, old, ruler) is None
+
+
 # Normalising
 
 

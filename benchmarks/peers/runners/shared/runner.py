@@ -133,6 +133,8 @@ def main(release: Callable[[pd.DataFrame, Request], pd.DataFrame], package: str)
         report |= {"rows": len(table), "repairs": repairs}
     except Exception as error:
         traceback.print_exc()
-        report["error"] = f"{type(error).__name__}: {error}"
+        # A message of many lines is a stack of them, the cause last; a line of a few words says something.
+        said = [line.strip() for line in str(error).splitlines() if len(line.split()) >= 3] or [str(error)]
+        report["error"] = f"{type(error).__name__}: {said[-1]}"
     Path(content["report"]).write_text(json.dumps(report), encoding="utf-8")
     sys.exit(1 if "error" in report else 0)
