@@ -116,7 +116,7 @@ def collected(cache: Cache, runs: int) -> dict[str, Any]:
                 old = sum(one.fingerprint != now for one in made)
                 if old:
                     stale[name] = stale.get(name, 0) + old
-                versions |= dict.fromkeys([name], next((one.version for one in made if one.version), ""))
+                versions |= {one.system: one.version for one in made if one.version}
                 for one in made:
                     text = json.dumps({key: value for key, value in one.machine.items() if key != "load"})
                     machines[text] = machines.get(text, 0) + 1
@@ -159,6 +159,7 @@ def _parser() -> argparse.ArgumentParser:
         "--again", nargs="+", choices=SYSTEMS, default=[], metavar="NAME", help="forget their runs first"
     )
     parser.add_argument("--only-report", action="store_true", help="make no run; compare what the cache holds")
+    parser.add_argument("--measure-again", action="store_true", help="measure kept tables anew; run nothing")
     parser.add_argument(
         "--only-timing", action="store_true", help="time and memory on Adult at ε = 1; for a quiet machine"
     )

@@ -50,7 +50,7 @@ class System:
 
     @property
     def lines(self) -> int | None:
-        """Lines a user must write, given the table and its public description: those between the runner's markers."""
+        """Lines a user must write, from the public description to released values: those between the markers."""
         return None if self.not_here else essential_lines(self.runner.read_text(encoding="utf-8"))
 
     @property

@@ -34,11 +34,11 @@ def within_rounding(budget, columns):
 
 
 def release(frame, request):
+    # user: begin
     cuts = {c["name"]: (edges(c)[1:-1] - 1).tolist() for c in request.numbers}
     epsilon, rho = request.epsilon, rho_of(request.epsilon, request.delta)
     if request.variant != "AIM":
         epsilon, rho = (within_rounding(budget, len(request.columns)) for budget in (epsilon, rho))
-    # user: begin
     dp.enable_features("contrib")
     pure = request.variant == "MST, pure ε"
     loss = dp.loss_of(epsilon=epsilon) if pure else dp.loss_of(rho=rho)
@@ -52,11 +52,11 @@ def release(frame, request):
     algorithm = dp.mbi.AIM() if request.variant == "AIM" else dp.mbi.MST()
     table = context.query().contingency_table(keys=keys, cuts=cuts, algorithm=algorithm).release()
     released = table.synthesize(rows=len(frame))
-    # user: end
     released = released.to_pandas()
     for column in request.numbers:
         name = column["name"]
         released[name] = drawn_from_bins(column, bins_of(column, released[name]), request.rng)
+    # user: end
     return released
 
 

@@ -14,18 +14,17 @@ from rankveil.noise import SeededSource
 def main() -> None:
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     method, _, pure = request["variant"].partition(", ")
-    settings = {"method": method, "epsilon": request["epsilon"], "k": request["k"]}
-    if not pure and method == "synthetic":
-        settings["delta"] = request["delta"]
+    delta = {"delta": request["delta"]} if method == "synthetic" and not pure else {}
     # Without a seed the system's generator is used and the release entered in the ledger, as in earnest: for timing.
     source = None if request["seed"] is None else SeededSource(request["seed"])
+    # user: begin
+    settings = {"method": method, "epsilon": request["epsilon"], "k": request["k"], **delta}
     columns = {
         c["name"]: {"kind": "category", "categories": c["labels"]}
         if c["kind"] == "category"
         else {"kind": "integer", "lower": c["lower"], "upper": c["upper"]}
         for c in request["columns"]
     }
-    # user: begin
     plan = rv.Plan.from_dict({"release": settings, "columns": columns})
     out = Path(request["folder"]) / "release"
     rv.release(request["table"], plan, out=out, accept_no_guarantee=True, source=source)

@@ -11,10 +11,10 @@ from snsynth.transform import BinTransformer, LabelTransformer, TableTransformer
 
 
 def release(frame, request):
+    # user: begin
     public = {c["name"]: c["labels"] if c in request.labels else [c["lower"], c["upper"]] for c in request.columns}
     height = max(len(values) for values in public.values())
     domain = pd.DataFrame({name: [values[i % len(values)] for i in range(height)] for name, values in public.items()})
-    # user: begin
     transformers = [
         LabelTransformer(nullable=False)
         if column["kind"] == "category"
@@ -26,7 +26,6 @@ def release(frame, request):
     synthesizer = Synthesizer.create(request.variant.lower(), epsilon=request.epsilon, delta=request.delta)
     synthesizer.fit(frame, transformer=transformer)
     released = synthesizer.sample(len(frame))
-    # user: end
     released = pd.DataFrame(released, columns=frame.columns)
     for column in request.numbers:
         middle = released[column["name"]].astype(float)
@@ -35,6 +34,7 @@ def release(frame, request):
             released[column["name"]] = column["lower"] + ((middle - column["lower"]) // width)
         else:
             released[column["name"]] = middle + request.rng.uniform(-width / 2, width / 2, len(middle))
+    # user: end
     return released
 
 
