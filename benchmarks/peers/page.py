@@ -1,4 +1,4 @@
-"""The section of docs/benchmarks.md: tables and one picture per measure that matters most, wins and losses both."""
+"""The section of docs/benchmarks.md: tables and a picture, wins and losses both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def summary(result: Result) -> str:
 def write(result: Result, timings: Path) -> None:
     """Everything between the markers, and the picture."""
     parts = [_verdict(result), _overview(result), "![Utility by data set and ε](figures/peers.svg)", _wins(result)]
-    parts += [_pair_table(pair, result) for pair in result["pairs"]]
+    parts += [_pair_table(pair) for pair in result["pairs"] if any(entry["runs"] for entry in pair["systems"].values())]
     parts += [_who(result), _cost(result)]
     if timings.exists():
         timed = json.loads(timings.read_text(encoding="utf-8"))
@@ -110,7 +110,7 @@ def _wins(result: Result) -> str:
     return "\n".join(lines)
 
 
-def _pair_table(pair: dict[str, Any], result: Result) -> str:
+def _pair_table(pair: dict[str, Any]) -> str:
     lines = [
         f"#### {_title(pair)}",
         "",
@@ -199,8 +199,8 @@ def picture(result: Result) -> dict[str, Any]:
             colour=("system", names, list(charts.SERIES[:3])), dash=("line", names, [[1, 0], [4, 3], [1, 0]]),
             width=250, height=160,
         )  # fmt: skip
-        panel["encoding"]["x"]["scale"] = {"type": "log"}
-        panel["encoding"]["y"]["scale"] = {"domain": [0, 1]}
+        panel["encoding"]["x"]["scale"] = {"type": "log", "domain": [0.08, 12.5]}
+        panel["encoding"]["y"]["scale"] = {"domain": [0, 1.05]}
         panel["mark"] = {**panel["mark"], "point": True}
         panels.append(panel)
     return charts.stacked([panels[:2], panels[2:]])
