@@ -49,8 +49,10 @@ def _verdict(result: Result) -> str:
         sum(bool(pair[key]) for pair in compared)
         for key in ("ours_at_or_above_by_error_ratio", "ours_at_or_above_by_mean_rank")
     )
+    partial = any(pair["ranked_systems_not_run"] for pair in result["pairs"])
     text = (
-        f"`{OURS}` (δ = {result['delta']}) is at or above the best peer in **{result['won']} of {result['compared']}**"
+        ("Preliminary, against those peers only that have run on a pair: " if partial else "")
+        + f"`{OURS}` (δ = {result['delta']}) is at or above the best peer in **{result['won']} of {result['compared']}**"
         f" pairs of data set and ε (by the geometric mean of errors {ratio}, by the mean rank {rank})."
     )
     few = [

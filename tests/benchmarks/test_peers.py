@@ -274,6 +274,8 @@ def test_a_tie_counts_as_at_or_above_and_a_loss_does_not() -> None:
     assert lost["ours_at_or_above_best_peer"] is False
     assert lost["best_peer"] == "dpmm MST"
     assert lost["ours_best_on"] == []
+    assert "smartnoise AIM" in lost["ranked_systems_not_run"]
+    assert "dpmm AIM" not in lost["ranked_systems_not_run"]  # it ran, and failed
 
 
 def test_systems_without_a_claim_are_shown_but_neither_ranked_nor_a_yardstick() -> None:
@@ -336,6 +338,7 @@ def test_the_page_names_losses_and_failures(tmp_path: Path, monkeypatch: pytest.
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "of last year" not in text
+    assert "Preliminary" in text
     assert "**0 of 1**" in text
     assert "Census, ε = 1: dpmm MST 0.100 against 0.200" in text
     assert "failed: ValueError: no" in text
