@@ -52,7 +52,8 @@ def _verdict(result: Result) -> str:
     partial = any(pair["ranked_systems_not_run"] for pair in result["pairs"])
     text = (
         ("Preliminary, against those peers only that have run on a pair: " if partial else "")
-        + f"`{OURS}` (δ = {result['delta']}) is at or above the best peer in **{result['won']} of {result['compared']}**"
+        + f"`{OURS}` (δ = {result['delta']}) is at or above the best peer in"
+        f" **{result['won']} of {result['compared']}**"
         f" pairs of data set and ε (by the geometric mean of errors {ratio}, by the mean rank {rank})."
     )
     few = [
