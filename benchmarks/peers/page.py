@@ -1,0 +1,221 @@
+"""The section of docs/benchmarks.md: tables and a picture, wins and losses both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers import timing
+from benchmarks.peers.data import DATA, ROOT
+from benchmarks.peers.ranking import FLOOR, MEASURES
+from benchmarks.peers.systems import OURS, SYSTEMS
+from rankveil.report import charts
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+FIGURES = ROOT / "docs" / "figures"
+BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
+
+Result = dict[str, Any]
+
+
+def summary(result: Result) -> str:
+    return "\n\n".join([_verdict(result), _overview(result), _wins(result), _who(result)])
+
+
+def write(result: Result, timings: Path) -> None:
+    """Everything between the markers, and the picture."""
+    parts = [_verdict(result), _overview(result), "![Utility by data set and ε](figures/peers.svg)", _wins(result)]
+    parts += [_pair_table(pair) for pair in result["pairs"] if any(entry["runs"] for entry in pair["systems"].values())]
+    parts += [_who(result), _cost(result)]
+    if timings.exists():
+        timed = json.loads(timings.read_text(encoding="utf-8"))
+        load = timed["machine"]["load"]
+        parts.append(
+            f"Adult at ε = 1 by itself (`--only-timing`; load of the machine when it ended: {load}):\n\n"
+            + timing.summary(timed)
+        )
+    text = "\n\n".join(parts)
+    page = PAGE.read_text(encoding="utf-8")
+    before, after = page.split(BEGIN)[0], page.split(END)[1]
+    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    svg, _ = charts.drawn(picture(result))
+    (FIGURES / "peers.svg").write_text(svg, encoding="utf-8")
+
+
+def _verdict(result: Result) -> str:
+    compared = [pair for pair in result["pairs"] if pair["ours_at_or_above_best_peer"] is not None]
+    ratio, rank = (
+        sum(bool(pair[key]) for pair in compared)
+        for key in ("ours_at_or_above_by_error_ratio", "ours_at_or_above_by_mean_rank")
+    )
+    partial = any(pair["ranked_systems_not_run"] for pair in result["pairs"])
+    text = (
+        ("Preliminary, against those peers only that have run on a pair: " if partial else "")
+        + f"`{OURS}` (δ = {result['delta']}) is at or above the best peer in"
+        f" **{result['won']} of {result['compared']}**"
+        f" pairs of data set and ε (by the geometric mean of errors {ratio}, by the mean rank {rank})."
+    )
+    few = [
+        f"{name} on {DATA[pair['data']].title.split(',')[0]}, ε = {pair['epsilon']}"
+        for pair in result["pairs"]
+        for name, system in SYSTEMS.items()
+        if not system.not_here and name not in pair["systems"]
+    ]
+    if few:
+        text += f"\n\n**Not complete**: {len(few)} of the systems' pairs have not been run yet."
+    if result["runs_of_other_code"]:
+        listed = ", ".join(f"{name} {count}" for name, count in result["runs_of_other_code"].items())
+        text += f"\n\nRuns made or measured by code that has changed since: {listed}."
+    return text
+
+
+def _overview(result: Result) -> str:
+    """Utility of every ranked system on every pair."""
+    names = [name for name, system in SYSTEMS.items() if system.ranked and not system.not_here]
+    head = "| pair | " + " | ".join(name.replace("rankveil ", "") for name in names) + " |"
+    lines = [
+        f"Utility (1 is best; mean of {len(MEASURES)} scores, each (best error + {FLOOR}) / (error + {FLOOR})). The"
+        " best is bold; – is a run that failed or was stopped, a blank one that has not been made.",
+        "",
+        head,
+        "| --- |" + " --- |" * len(names),
+    ]
+    for pair in result["pairs"]:
+        found = {name: pair["systems"].get(name) for name in names}
+        best = max((entry["utility"] for entry in found.values() if entry and "utility" in entry), default=None)
+        cells = []
+        for entry in found.values():
+            if entry is None:
+                cells.append("")
+            elif "utility" not in entry:
+                cells.append("–")
+            else:
+                cells.append(f"**{entry['utility']:.2f}**" if entry["utility"] == best else f"{entry['utility']:.2f}")
+        lines.append(f"| {_title(pair)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _wins(result: Result) -> str:
+    """Measure by measure: where ours is best, and who is better where it is not."""
+    lines = ["Measure by measure, against all peers:", ""]
+    compared = [pair for pair in result["pairs"] if pair["ours_at_or_above_best_peer"] is not None]
+    for measure, title in {**MEASURES, "jsd_numeric": "JSD of numbers"}.items():
+        lost = [pair for pair in compared if measure not in pair["ours_best_on"]]
+        better = "; ".join(
+            f"{_title(pair)}: {peer} {_short(pair['systems'][peer]['measures'][measure])} against"
+            f" {_short(pair['systems'][OURS]['measures'][measure])}"
+            for pair in lost
+            for peer in [pair["best_peer_per_measure"][measure]]
+        )
+        won = len(compared) - len(lost)
+        lines.append(f"- {title}: best in {won} of {len(compared)}" + (f". Not: {better}." if lost else "."))
+    return "\n".join(lines)
+
+
+def _pair_table(pair: dict[str, Any]) -> str:
+    lines = [
+        f"#### {_title(pair)}",
+        "",
+        "| system | runs | " + " | ".join(MEASURES.values()) + " | AUC | utility |",
+        "| --- | --- |" + " --- |" * (len(MEASURES) + 2),
+    ]
+    for name, entry in pair["systems"].items():
+        if entry["status"] == "not here":
+            continue
+        if entry["status"] != "done":
+            lines.append(f"| {name} | {entry['status']}: {_safe(entry['message'])} |" + " |" * (len(MEASURES) + 2))
+            continue
+        cells = [_short(entry["measures"][measure]) for measure in MEASURES]
+        utility = f"{entry['utility']:.2f}" if "utility" in entry else "not ranked"
+        lines.append(
+            f"| {name} | {entry['runs']} | " + " | ".join(cells) + f" | {entry['measures']['auc']:.3f} | {utility} |"
+        )
+    return "\n".join(lines)
+
+
+def _who(result: Result) -> str:
+    lines = [
+        "| system | version | guarantee | neighbours | numbers | lines to write | remark |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, about in result["systems"].items():
+        remark = f"not here: {about['not_here']}" if about["not_here"] else about["doubt"]
+        if not about["ranked"]:
+            remark = f"not ranked; {remark}"
+        version = result["versions"].get(name, "")
+        lines.append(
+            f"| {name} | {version} | {about['guarantee']} | {about['neighbours']} | {about['bins']} |"
+            f" {'' if about['lines'] is None else about['lines']} | {remark} |"
+        )
+    return "\n".join(lines)
+
+
+def _cost(result: Result) -> str:
+    """Processor seconds and memory, on every data set at ε = 1."""
+    pairs = [pair for pair in result["pairs"] if pair["epsilon"] == "1"]
+    lines = [
+        "Processor seconds (clock seconds) and peak memory of a release at ε = 1, start-up included. The machine was"
+        " shared with other work, so the clock says little; `--only-timing` is the measurement.",
+        "",
+        "| system | " + " | ".join(DATA[pair["data"]].title.split(",")[0] for pair in pairs) + " |",
+        "| --- |" + " --- |" * len(pairs),
+    ]
+    for name, system in SYSTEMS.items():
+        if system.not_here:
+            continue
+        cells = []
+        for pair in pairs:
+            entry = pair["systems"].get(name)
+            if entry is None:
+                cells.append("")
+            elif entry["status"] == "done":
+                cells.append(f"{entry['processor_seconds']:.1f} ({entry['seconds']:.1f}) s, {entry['peak_mb']:.0f} MB")
+            else:
+                cells.append(entry["status"])
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def picture(result: Result) -> dict[str, Any]:
+    """Utility against ε, one panel per data set: ours, and the best of the peers' family."""
+    families = {OURS: OURS, "rankveil synthetic, pure ε": "rankveil synthetic, pure ε"}
+    for name, system in SYSTEMS.items():
+        if system.ranked and not system.ours and not system.not_here:
+            families[name] = "best peer"
+    names = [OURS, "rankveil synthetic, pure ε", "best peer"]
+    panels = []
+    for data in DATA:
+        values = []
+        for pair in (pair for pair in result["pairs"] if pair["data"] == data):
+            best: dict[str, float] = {}
+            for name, entry in pair["systems"].items():
+                if "utility" in entry:
+                    family = families[name]
+                    best[family] = max(best.get(family, 0.0), entry["utility"])
+            values += [
+                {"epsilon": float(pair["epsilon"]), "utility": value, "system": family, "line": family}
+                for family, value in best.items()
+            ]
+        panel = charts.lines(
+            values, x="epsilon", y="utility", x_title="total ε", y_title="utility", title=DATA[data].title,
+            colour=("system", names, list(charts.SERIES[:3])), dash=("line", names, [[1, 0], [4, 3], [1, 0]]),
+            width=250, height=160,
+        )  # fmt: skip
+        panel["encoding"]["x"]["scale"] = {"type": "log", "domain": [0.08, 12.5]}
+        panel["encoding"]["y"]["scale"] = {"domain": [0, 1.05]}
+        panel["mark"] = {**panel["mark"], "point": True}
+        panels.append(panel)
+    return charts.stacked([panels[:2], panels[2:]])
+
+
+def _title(pair: dict[str, Any]) -> str:
+    return f"{DATA[pair['data']].title.split(',')[0]}, ε = {pair['epsilon']}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.4f}" if value < 0.1 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
+
+
+def _safe(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,63 @@
+"""OpenDP's synthesis: MST under pure ε or zCDP, AIM under zCDP. Neighbours: one record added or removed.
+
+Its `cuts` are the common rule's bins. Its two outer bins have no outer edge (it draws from one unit), so every number
+is drawn again from the bin it came in; a label may come out missing, which `runner` repairs.
+
+Its MST adds up shares of the budget in floats, rounding up, and then refuses a sum that is a last digit too large
+("insufficient budget for query: 0.04999999999999998 > 0.049999999999999975"). `within_rounding` finds a slightly
+smaller budget that gets through, if there is one. It reads ε and the number of columns only.
+"""
+
+import math
+from fractions import Fraction
+
+import opendp.prelude as dp
+import polars as pl
+from runner import bins_of, drawn_from_bins, edges, main, rho_of
+
+
+def within_rounding(budget, columns):
+    def prior(value):
+        return math.nextafter(value, -math.inf)
+
+    for step in range(2000):
+        total = budget * (1 - step * 5e-6)
+        tables = prior(prior(total - total * 0.5))
+        selecting = prior(prior(tables - tables * 0.9))
+        share, spent = prior(selecting / (columns - 1)), 0.0
+        for _ in range(columns - 1):
+            exact = Fraction(spent) + Fraction(share)
+            spent = float(exact) if Fraction(float(exact)) >= exact else math.nextafter(float(exact), math.inf)
+        if spent <= selecting:
+            return total
+    return budget
+
+
+def release(frame, request):
+    # user: begin
+    cuts = {c["name"]: (edges(c)[1:-1] - 1).tolist() for c in request.numbers}
+    epsilon, rho = request.epsilon, rho_of(request.epsilon, request.delta)
+    if request.variant != "AIM":
+        epsilon, rho = (within_rounding(budget, len(request.columns)) for budget in (epsilon, rho))
+    dp.enable_features("contrib")
+    pure = request.variant == "MST, pure ε"
+    loss = dp.loss_of(epsilon=epsilon) if pure else dp.loss_of(rho=rho)
+    context = dp.Context.compositor(
+        data=pl.LazyFrame(frame.to_dict("list")),
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=loss,
+        split_by_weights=[1],
+    )
+    keys = {c["name"]: c["labels"] for c in request.labels}
+    algorithm = dp.mbi.AIM() if request.variant == "AIM" else dp.mbi.MST()
+    table = context.query().contingency_table(keys=keys, cuts=cuts, algorithm=algorithm).release()
+    released = table.synthesize(rows=len(frame))
+    released = released.to_pandas()
+    for column in request.numbers:
+        name = column["name"]
+        released[name] = drawn_from_bins(column, bins_of(column, released[name]), request.rng)
+    # user: end
+    return released
+
+
+main(release, "opendp")

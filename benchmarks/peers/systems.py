@@ -1,0 +1,128 @@
+"""Who takes part: the variant of which peer, what it promises, and who its neighbours are.
+
+Neighbours. `replace one` protects against any change of one record and is the stricter relation: a system for `add or
+remove one` at ε gives replace-one at 2ε at worst. Ours is `replace one`; most peers are `add or remove one`, and no
+allowance is made for it in the comparison.
+
+Ranked systems are those that claim differential privacy; the others are shown for reference. A claim is taken at its
+word here (`doubt` says where it should not be).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+OURS = "rankveil synthetic"
+RUNNERS = HERE / "runners"
+BEGIN, END = "# user: begin", "# user: end"
+
+ADD_REMOVE, REPLACE = "add or remove one", "replace one"
+
+
+@dataclass(frozen=True)
+class System:
+    name: str
+    peer: str  # names its environment, its requirements and its runner; "rankveil" uses this very interpreter
+    variant: str = ""
+    guarantee: str = "(ε, δ)"
+    neighbours: str = ADD_REMOVE
+    bins: str = "32 equal bins"
+    ranked: bool = True
+    runs: int | None = None  # fewer than asked for, where runs cannot differ
+    doubt: str = ""
+    not_here: str = ""  # why it cannot take part at all
+
+    @property
+    def ours(self) -> bool:
+        return self.peer == "rankveil"
+
+    @property
+    def runner(self) -> Path:
+        return RUNNERS / f"{self.peer}.py"
+
+    @property
+    def requirements(self) -> Path:
+        return HERE / "requirements" / f"{self.peer}.txt"
+
+    @property
+    def lines(self) -> int | None:
+        """Lines a user must write, from the public description to released values: those between the markers."""
+        return None if self.not_here else essential_lines(self.runner.read_text(encoding="utf-8"))
+
+    @property
+    def slug(self) -> str:
+        return self.name.replace(":", "-").replace(",", "").replace(" ", "-").replace("ε", "epsilon")
+
+    def fingerprint(self) -> dict[str, str]:
+        """Of all that makes its releases, the data apart."""
+        parts = {"runner": meaning(self.runner, RUNNERS / "shared" / "runner.py")}
+        if self.ours:
+            source = HERE.parents[1] / "src" / "rankveil"
+            made_by = [path for path in sorted(source.rglob("*.py")) if path.relative_to(source).parts[0] in _OUR_PARTS]
+            parts = {"runner": meaning(self.runner), "source": meaning(*made_by)}
+        else:
+            parts["requirements"] = short_hash(self.requirements.read_bytes())
+        return parts
+
+
+_OUR_PARTS = {"flow", "noise", "published", "engines", "taxonomy", "methods.py", "pipeline.py"}
+
+
+def short_hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def meaning(*paths: Path) -> str:
+    """A fingerprint of what Python files do: comments, layout and docstrings do not count."""
+    said = []
+    for path in paths:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [part for part in body if not _is_text(part)]  # type: ignore[attr-defined]
+        said.append(ast.dump(tree))
+    return short_hash("".join(said).encode())
+
+
+def _is_text(part: ast.AST) -> bool:
+    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) and isinstance(part.value.value, str)
+
+
+def essential_lines(text: str) -> int:
+    inside = text.split(BEGIN, 1)[1].split(END, 1)[0].splitlines()
+    return sum(1 for line in inside if line.strip() and not line.strip().startswith("#"))
+
+
+_READS_DOMAIN = "its analysis of sensitivities has open reports (DataSynthesizer issue 34)"
+_SYSTEMS = (
+    System(OURS, "rankveil", "synthetic", neighbours=REPLACE, bins="its own"),
+    System("rankveil synthetic, pure ε", "rankveil", "synthetic, pure ε", "pure ε", REPLACE, "its own"),
+    System(
+        "published:individual-ranking", "rankveil", "published:individual-ranking", "none", REPLACE, "none",
+        ranked=False, doubt="the paper's method, k = 50; the centroids are ε-DP, the table is not",
+    ),
+    System("microagg1d", "microagg1d", "", "none", "-", "none", ranked=False, runs=1,
+           doubt="no noise at all; labels stay as they are"),
+    System("privlib", "privlib", "", "pure ε", REPLACE, "none",
+           doubt="the paper's method by others, k = 50; fails an audit, as the paper's does"),
+    System("DataSynthesizer", "datasynthesizer", "", "pure ε", REPLACE, "20 equal bins", doubt=_READS_DOMAIN),
+    System("dpmm PrivBayes", "dpmm", "PrivBayes", bins="PrivTree"),
+    System("dpmm MST", "dpmm", "MST", bins="PrivTree"),
+    System("smartnoise MST", "smartnoise", "MST"),
+    System("OpenDP MST, pure ε", "opendp", "MST, pure ε", "pure ε"),
+    System("OpenDP MST", "opendp", "MST"),
+    System("OpenDP AIM", "opendp", "AIM"),
+    System("dpmm AIM", "dpmm", "AIM", bins="PrivTree"),
+    System("smartnoise AIM", "smartnoise", "AIM"),
+    System("private-pgm MST", "private-pgm",
+           not_here="the package mbi 2.0.0 holds the inference alone; its MST is an example in the repository. The same"
+                    " mechanism runs in smartnoise, dpmm and OpenDP"),
+    System("sdcMicro", "sdcmicro", "", "none", "-", "none", ranked=False,
+           not_here="R is there, but Debian does not package sdcMicro and CRAN cannot be reached"),
+)  # fmt: skip
+SYSTEMS = {system.name: system for system in _SYSTEMS}

@@ -1,0 +1,402 @@
+"""The harness that runs peers, with a fake peer in the place of real ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from benchmarks.peers import __main__ as command
+from benchmarks.peers import page, ranking, running, systems
+from benchmarks.peers.cache import Cache, Run
+from benchmarks.peers.data import DATA, Data, labels, number
+from benchmarks.peers.running import Limits, Workshop, execute, run, trimmed
+from benchmarks.peers.schedule import missing, wanted_runs
+from benchmarks.peers.systems import OURS, SYSTEMS, System, essential_lines, meaning
+
+FAKE = """
+import json, sys, shutil
+request = json.load(open(sys.argv[1]))
+report = {"version": "fake 1.0", "repairs": {"age": 2}}
+# user: begin
+if request["variant"] == "copy":
+    shutil.copy(request["table"], request["output"])
+# user: end
+elif request["variant"] == "wrong":
+    open(request["output"], "w").write("age,city\\n400,Paris\\n")
+elif request["variant"] == "fail":
+    report["error"] = "KeyError: 'Lyon' at 123456, see /home/someone/secret/file.py"
+elif request["variant"] == "crash":
+    sys.exit("MemoryError: no more")
+elif request["variant"] == "spin":
+    while True:
+        pass
+elif request["variant"] == "hog":
+    block = b"x" * 200_000_000
+    shutil.copy(request["table"], request["output"])
+json.dump(report, open(request["report"], "w"))
+sys.exit(1 if "error" in report else 0)
+"""
+
+
+@pytest.fixture
+def data() -> Data:
+    return Data(
+        "tiny", "Tiny, 3 columns", (number("age", 0, 99), labels("city", "Lyon", "Paris"), number("pay", 0, 9)), "pay"
+    )
+
+
+@pytest.fixture
+def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
+    runners = tmp_path / "runners"
+    runners.mkdir()
+    (runners / "fake.py").write_text(FAKE)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "fake.txt").write_text("nothing==1\n")
+    (runners / "shared").mkdir()
+    (runners / "shared" / "runner.py").write_text("")
+    monkeypatch.setattr(systems, "RUNNERS", runners)
+    monkeypatch.setattr(systems, "HERE", tmp_path)
+    monkeypatch.setattr(running, "interpreter", lambda system, folder: Path(sys.executable))
+    source = tmp_path / "source"
+    source.mkdir()
+    rows = [f"{i % 90},{'Paris' if i % 3 else 'Lyon'},{i % 10},dropped" for i in range(200)]
+    (source / "tiny.csv").write_text("\n".join(["age,city,pay,other", *rows]) + "\n")
+    return Workshop(tmp_path / "work", source)
+
+
+def fake(variant: str) -> System:
+    return System(f"fake {variant}", "fake", variant)
+
+
+def test_a_run_that_succeeds_is_measured_and_its_cost_is_written_down(workshop: Workshop, data: Data) -> None:
+    made = run(workshop, fake("copy"), data, "1", 1, Limits(60, 60), workshop.yardstick(data))
+    assert (made.status, made.message, made.version, made.repairs) == ("done", "", "fake 1.0", 2)
+    assert made.measures["total_variation"] == 0
+    assert made.measures["wasserstein"] == 0
+    assert made.measures["auc_shortfall"] >= 0
+    assert 0 < made.processor_seconds < 60
+    assert made.seconds > 0
+    assert {"runner", "requirements", "data", "measures"} == made.fingerprint.keys()
+
+
+def test_peak_memory_is_that_of_the_runner_and_not_of_the_harness(workshop: Workshop, data: Data) -> None:
+    ballast = bytearray(b"y" * 300_000_000)  # memory of this process, which a plain fork would pass on
+    small = execute(workshop, fake("copy"), data, "1", 1, Limits(60, 60))
+    large = execute(workshop, fake("hog"), data, "1", 1, Limits(60, 60))
+    assert len(ballast) > 200e6 > 1e6 * small.peak_mb
+    assert large.peak_mb > small.peak_mb + 150
+
+
+def test_a_run_that_fails_keeps_its_message_without_values_and_paths(workshop: Workshop, data: Data) -> None:
+    made = run(workshop, fake("fail"), data, "1", 1, Limits(60, 60), workshop.yardstick(data))
+    assert made.status == "failed"
+    assert made.message == "KeyError: '…' at …, see file.py"
+    assert made.measures == {}
+
+
+def test_a_run_that_dies_without_a_report_fails_with_its_last_words(workshop: Workshop, data: Data) -> None:
+    cost = execute(workshop, fake("crash"), data, "1", 1, Limits(60, 60))
+    assert (cost.status, cost.message) == ("failed", "MemoryError: no more")
+
+
+def test_a_table_outside_the_public_domain_is_a_failure_and_no_result(workshop: Workshop, data: Data) -> None:
+    made = run(workshop, fake("wrong"), data, "1", 1, Limits(60, 60), workshop.yardstick(data))
+    assert made.status == "failed"
+    assert made.message.startswith("its table cannot be measured")
+
+
+def test_a_run_is_stopped_when_its_processor_time_is_up(workshop: Workshop, data: Data) -> None:
+    cost = execute(workshop, fake("spin"), data, "1", 1, Limits(1, 60))
+    assert (cost.status, cost.message) == ("timed out", "stopped after 1 s of processor time")
+    assert cost.processor_seconds < 5
+
+
+def test_a_run_that_sleeps_is_stopped_by_the_clock(workshop: Workshop, data: Data) -> None:
+    (systems.RUNNERS / "fake.py").write_text("import time\ntime.sleep(600)\n")
+    cost = execute(workshop, fake("sleep"), data, "1", 1, Limits(60, 1.0))
+    assert cost.status == "timed out"
+    assert cost.seconds < 30
+
+
+def test_a_peer_that_cannot_be_installed_is_shown_as_failed(
+    workshop: Workshop, data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(system: System, folder: Path) -> Path:
+        raise running.EnvironmentFailed("installing failed: ERROR: No matching distribution found for nothing==1")
+
+    monkeypatch.setattr(running, "interpreter", refuse)
+    cost = execute(workshop, fake("copy"), data, "1", 1, Limits(60, 60))
+    assert cost.status == "failed"
+    assert "No matching distribution" in cost.message
+
+
+def test_a_message_keeps_small_numbers_that_explain_and_loses_large_ones(data: Data) -> None:
+    assert trimmed("0.0499 > 0.0498\n  for 1080 rows", data) == "0.0499 > 0.0498 for … rows"
+    assert len(trimmed("word " * 200, data)) == 200
+
+
+# Resuming
+
+
+def made_run(system: str = "fake copy", seed: int = 1, **parts: object) -> Run:
+    blank = Run(
+        "tiny", "1", system, seed, "done", measures=dict.fromkeys(_ALL, 0.5), processor_seconds=1.0, version="1"
+    )
+    return replace(blank, **parts)  # type: ignore[arg-type]
+
+
+_ALL = [*ranking.MEASURES, "jsd_numeric", "auc", "auc_original"]
+
+
+def test_what_is_in_the_cache_is_not_run_again(tmp_path: Path) -> None:
+    cache, system = Cache(tmp_path), fake("copy")
+    assert [work.seed for work in missing(cache, [system], ["tiny"], ["1"], 3)] == [1, 2, 3]
+    cache.put(made_run(seed=2), system.slug)
+    assert [work.seed for work in missing(cache, [system], ["tiny"], ["1"], 3)] == [1, 3]
+    assert cache.get("tiny", "1", system.slug, 2) == made_run(seed=2)
+
+
+def test_every_system_has_one_run_on_every_pair_before_any_has_two(tmp_path: Path) -> None:
+    order = [
+        (work.seed, work.system.name, work.epsilon)
+        for work in missing(Cache(tmp_path), [fake("copy"), fake("fail")], ["tiny"], ["1", "10"], 2)
+    ]
+    assert [seed for seed, _, _ in order] == [1] * 4 + [2] * 4
+
+
+def test_a_slow_system_has_one_run_and_a_failing_one_two() -> None:
+    system = fake("copy")
+    assert wanted_runs(system, [made_run(processor_seconds=301.0)], 5) == 1
+    assert wanted_runs(system, [made_run(status="timed out")], 5) == 1
+    assert wanted_runs(system, [made_run(status="failed")], 5) == 5
+    assert wanted_runs(system, [made_run(status="failed"), made_run(seed=2, status="failed")], 5) == 2
+    assert wanted_runs(replace(system, runs=1), [], 5) == 1
+
+
+def test_what_was_learnt_in_one_run_counts_for_the_next(tmp_path: Path) -> None:
+    cache, system, seeds = Cache(tmp_path), fake("copy"), []
+    for work in missing(cache, [system], ["tiny"], ["1"], 5):
+        seeds.append(work.seed)
+        cache.put(made_run(seed=work.seed, processor_seconds=400.0), system.slug)
+    assert seeds == [1]
+
+
+def test_a_whole_session_resumes_after_its_time_was_up(
+    workshop: Workshop, data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(command.DATA, "tiny", data)
+    parser_made = command._parser().parse_args(["--runs", "2", "--epsilons", "1"])
+    parser_made.data = ["tiny"]
+    cache = Cache(tmp_path / "cache")
+    parser_made.minutes = 1e-9
+    command.work(workshop, cache, [fake("copy")], parser_made, Limits(60, 60))
+    assert not list(cache.folder.rglob("*.json"))
+    parser_made.minutes = None
+    command.work(workshop, cache, [fake("copy")], parser_made, Limits(60, 60))
+    assert len(list(cache.folder.rglob("*.json"))) == 2
+    monkeypatch.setattr(command, "run", lambda *_: pytest.fail("made again"))
+    command.work(workshop, cache, [fake("copy")], parser_made, Limits(60, 60))
+
+
+def test_a_kept_table_is_measured_again_only_when_the_measures_have_changed(
+    workshop: Workshop, data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ruler, system = workshop.yardstick(data), fake("copy")
+    made = run(workshop, system, data, "1", 1, Limits(60, 60), ruler)
+    assert running.measured_again(workshop, system, data, made, ruler) is None
+    monkeypatch.setattr(running, "code_fingerprint", lambda: "other")
+    old = replace(made, measures={})
+    again = running.measured_again(workshop, system, data, old, ruler)
+    assert again is not None
+    assert (again.measures, again.fingerprint["measures"]) == (made.measures, "other")
+    workshop.released("tiny", "1", system, 1).unlink()
+    assert running.measured_again(workshop, system, data, old, ruler) is None
+
+
+# Normalising
+
+
+def errors(**changed: float) -> dict[str, float]:
+    return {**dict.fromkeys([*ranking.MEASURES, "jsd_numeric"], 0.1), **changed}
+
+
+def test_the_best_scores_one_and_twice_the_error_scores_a_half() -> None:
+    found = ranking.scores({"a": errors(jsd=0.099), "b": errors(jsd=0.199)})
+    assert found["a"]["jsd"] == 1
+    assert found["b"]["jsd"] == pytest.approx(0.5)
+    assert found["a"]["wasserstein"] == found["b"]["wasserstein"] == 1
+    utility = ranking.utilities({"a": errors(jsd=0.099), "b": errors(jsd=0.199)})
+    assert utility["a"] == 1
+    assert utility["b"] == pytest.approx(1 - 0.5 / len(ranking.MEASURES))
+
+
+def test_an_error_of_zero_divides_nothing_and_tiny_differences_hardly_count() -> None:
+    found = ranking.scores({"a": errors(jsd=0.0), "b": errors(jsd=1e-6), "c": errors(jsd=5.0)})
+    assert found["a"]["jsd"] == 1
+    assert found["b"]["jsd"] > 0.998
+    assert 0 < found["c"]["jsd"] < 0.001
+
+
+def test_one_terrible_measure_costs_one_eighth_at_most() -> None:
+    found = ranking.utilities({"a": errors(), "b": errors(variance_change=1e9)})
+    assert found["b"] == pytest.approx(1 - 1 / len(ranking.MEASURES), abs=1e-6)
+
+
+def test_equal_errors_share_their_rank() -> None:
+    found = ranking.mean_ranks({"a": errors(), "b": errors(), "c": errors(**dict.fromkeys(ranking.MEASURES, 0.2))})
+    assert found == {"a": 1.5, "b": 1.5, "c": 3.0}
+
+
+def test_the_error_ratio_is_a_geometric_mean() -> None:
+    doubled = dict.fromkeys(ranking.MEASURES, 0.201)
+    found = ranking.ratios({"a": errors(), "b": errors(**doubled)})
+    assert found["a"] == pytest.approx(1)
+    assert found["b"] == pytest.approx(2)
+
+
+def pair(ours: float, peer: float) -> dict[str, list[Run]]:
+    return {
+        OURS: [made_run(OURS, measures=dict.fromkeys(_ALL, ours))],
+        "dpmm MST": [made_run("dpmm MST", measures=dict.fromkeys(_ALL, peer))],
+        "dpmm AIM": [made_run("dpmm AIM", status="failed", message="ValueError: no", measures={})],
+        "microagg1d": [made_run("microagg1d", measures=dict.fromkeys(_ALL, 0.0))],
+    }
+
+
+def test_a_tie_counts_as_at_or_above_and_a_loss_does_not() -> None:
+    assert ranking.compare("census", "1", pair(0.2, 0.2))["ours_at_or_above_best_peer"] is True
+    lost = ranking.compare("census", "1", pair(0.2, 0.19))
+    assert lost["ours_at_or_above_best_peer"] is False
+    assert lost["best_peer"] == "dpmm MST"
+    assert lost["ours_best_on"] == []
+    assert "smartnoise AIM" in lost["ranked_systems_not_run"]
+    assert "dpmm AIM" not in lost["ranked_systems_not_run"]  # it ran, and failed
+
+
+def test_systems_without_a_claim_are_shown_but_neither_ranked_nor_a_yardstick() -> None:
+    found = ranking.compare("census", "1", pair(0.2, 0.3))
+    assert "utility" not in found["systems"]["microagg1d"]
+    assert found["systems"][OURS]["utility"] == 1
+    assert found["systems"]["dpmm AIM"] == {
+        "status": "failed", "runs": 0, "message": "ValueError: no", "version": "1", "processor_seconds": 1.0,
+    }  # fmt: skip
+    assert found["systems"]["sdcMicro"]["status"] == "not here"
+
+
+def test_errors_are_averaged_over_the_runs_that_were_done() -> None:
+    runs = [made_run(seed=seed, measures=dict.fromkeys(_ALL, value)) for seed, value in ((1, 0.1), (2, 0.3))]
+    found = ranking.summarise([*runs, made_run(seed=3, status="failed", measures={})])
+    assert (found["runs"], found["failed_runs"]) == (2, 1)
+    assert found["measures"]["jsd"] == pytest.approx(0.2)
+    assert found["deviations"]["jsd"] == pytest.approx(0.1)
+
+
+# What is written
+
+
+@pytest.fixture(scope="session")
+def schema() -> dict[str, object]:
+    return json.loads((Path(command.__file__).parent / "result.schema.json").read_text())
+
+
+def test_a_result_follows_its_schema_and_a_wrong_one_does_not(tmp_path: Path, schema: dict[str, object]) -> None:
+    cache = Cache(tmp_path)
+    for made in (made for runs in pair(0.2, 0.3).values() for made in runs):
+        cache.put(replace(made, data="census"), SYSTEMS[made.system].slug)
+    result = json.loads(json.dumps(command.collected(cache, 5)))
+    jsonschema.validate(result, schema)
+    assert (result["won"], result["compared"], len(result["pairs"])) == (1, 1, 12)
+    assert result["runs_of_other_code"][OURS] == 1  # these runs were made by no code at all
+    del result["pairs"][4]["systems"][OURS]["measures"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(result, schema)
+
+
+def test_the_committed_result_follows_its_schema(schema: dict[str, object]) -> None:
+    result = json.loads((command.RESULTS / "peers.json").read_text(encoding="utf-8"))
+    jsonschema.validate(result, schema)
+    assert {(pair["data"], pair["epsilon"]) for pair in result["pairs"]} == {
+        (d, e) for d in DATA for e in command.EPSILONS
+    }
+
+
+def test_the_page_names_losses_and_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path / "cache")
+    for made in (made for runs in pair(0.2, 0.1).values() for made in runs):
+        cache.put(replace(made, data="census"), SYSTEMS[made.system].slug)
+    target = tmp_path / "benchmarks.md"
+    target.write_text(f"before\n{page.BEGIN}\nof last year\n{page.END}\nafter\n")
+    monkeypatch.setattr(page, "PAGE", target)
+    monkeypatch.setattr(page, "FIGURES", tmp_path)
+    page.write(command.collected(cache, 5), tmp_path / "no-timing.json")
+    text = target.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "of last year" not in text
+    assert "Preliminary" in text
+    assert "**0 of 1**" in text
+    assert "Census, ε = 1: dpmm MST 0.100 against 0.200" in text
+    assert "failed: ValueError: no" in text
+    assert "<svg" in (tmp_path / "peers.svg").read_text()
+
+
+def test_every_runner_marks_what_its_user_writes_and_has_pinned_requirements() -> None:
+    for system in SYSTEMS.values():
+        if system.not_here:
+            continue
+        assert system.lines
+        if not system.ours:
+            pinned = system.requirements.read_text(encoding="utf-8").split()
+            assert pinned
+            assert all("==" in line for line in pinned)
+
+
+def test_only_lines_that_do_something_are_counted() -> None:
+    assert essential_lines("x\n# user: begin\na = 1\n\n# why\nb = 2\n# user: end\ny\n") == 2
+
+
+def test_a_fingerprint_ignores_comments_and_layout_but_not_code(tmp_path: Path) -> None:
+    path = tmp_path / "code.py"
+    prints = []
+    for text in ('"""Doc."""\nx = 1\n', "# note\nx  =  1\n", "x = 2\n"):
+        path.write_text(text)
+        prints.append(meaning(path))
+    assert prints[0] == prints[1] != prints[2]
+
+
+def test_the_rule_for_bins_covers_the_domain_with_bins_of_nearly_equal_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
+    monkeypatch.syspath_prepend(str(Path(command.__file__).parent / "runners" / "shared"))
+    import numpy as np
+    import pandas as pd
+    import runner
+
+    for column in (number("a", 17, 90), number("b", 1, 12), number("c", -50_000, 1_000_000), number("d", 0, 31)):
+        starts = runner.edges(column)
+        values = pd.Series(np.unique(np.linspace(column["lower"], column["upper"], 5000).astype(int)))
+        bins = runner.bins_of(column, values)
+        assert starts[0] == column["lower"]
+        assert starts[-1] == column["upper"] + 1
+        assert len(starts) - 1 == min(32, column["upper"] - column["lower"] + 1)
+        assert np.ptp(np.diff(starts)) <= 1
+        assert ((starts[bins] <= values) & (values < starts[bins + 1])).all()
+        drawn = runner.drawn_from_bins(column, bins, np.random.default_rng(0))
+        assert (runner.bins_of(column, pd.Series(drawn)) == bins).all()
+
+
+def test_the_conversion_from_epsilon_and_delta_to_rho_is_tight(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
+    monkeypatch.syspath_prepend(str(Path(command.__file__).parent / "runners" / "shared"))
+    import math
+
+    import runner
+
+    for epsilon in (0.1, 1.0, 10.0):
+        rho = runner.rho_of(epsilon, 1e-9)
+        simple = (math.sqrt(math.log(1e9) + epsilon) - math.sqrt(math.log(1e9))) ** 2  # from ε = ρ + 2√(ρ log 1/δ)
+        assert simple < rho < 2 * simple
