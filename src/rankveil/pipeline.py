@@ -76,7 +76,7 @@ class Release:
     def _repr_html_(self) -> str:
         """For notebooks: what holds, and the first rows of the protected table."""
         rows = None
-        if self.table is not None:
+        if self.table is not None and not is_spark_frame(self.table):  # showing a frame would make Spark compute it
             first = pa.table(self.table[:_ROWS_SHOWN])  # pandas, polars and Arrow all slice rows this way
             columns = [[str(value) for value in column.to_pylist()] for column in first.columns]
             rows = (first.column_names, list(zip(*columns, strict=True)))

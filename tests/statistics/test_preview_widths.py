@@ -1,4 +1,4 @@
-"""Every width that a dry run states, against draws and against whole releases.
+"""Widths that a dry run states, against draws and, for `synthetic` on linear scales, against whole releases.
 
 False alarms   A width is said to hold in 95 of 100 draws. The number of draws outside is binomial with at most 5 %; a
                check fails if that many or more occur with probability below 1e-6 (exact tail), and each check has

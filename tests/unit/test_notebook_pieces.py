@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pandas as pd
 import polars as pl
@@ -83,3 +84,11 @@ def test_styles_hold_inside_the_piece_only_and_take_the_notebooks_colours() -> N
     assert selectors and all(selector.startswith(".rankveil") for selector in selectors)
     assert "background: #" not in STYLE and " color: #" not in STYLE
     assert fragment("<x>").count("<div") == 1 and "&lt;x&gt;" in fragment("<x>")
+
+
+def test_a_release_that_is_a_spark_frame_is_shown_without_computing_its_rows() -> None:
+    class DataFrame:  # anything asked of it but its type would be an error
+        __module__ = "pyspark.sql.classic.dataframe"
+
+    made = release(pa.table(ROWS), PLAN)
+    assert "ε = 1" in replace(made, table=DataFrame())._repr_html_()

@@ -10,7 +10,7 @@ What a task has to refuse travels as a row: the text of an exception that Spark 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,13 +119,7 @@ class FoldRows:
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _same_version(self.version)
         work: Fold[Any] = pickle.loads(self.work)
-        state, rows = work.zero(), 0
-        for batch in batches:
-            if batch.num_rows:
-                state = work.step(state, batch.rename_columns(list(work.columns)))
-                rows += batch.num_rows
-        if rows:
-            yield Result(_part(), rows, state).row()
+        return _folded(work, (batch.rename_columns(list(work.columns)) for batch in batches))
 
 
 @dataclass(frozen=True)
@@ -142,15 +136,23 @@ class FoldFiles:
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _same_version(self.version)
         work: Fold[Any] = pickle.loads(self.work)
-        state, rows = work.zero(), 0
-        for number in _numbers(batches):
-            piece = self.pieces[number]
-            _visible(piece)
-            for batch in piece.batches(work.columns):
-                state = work.step(state, batch)
-                rows += batch.num_rows
-        if rows:
-            yield Result(_part(), rows, state).row()
+        return _folded(work, self._read(_numbers(batches), work.columns))
+
+    def _read(self, numbers: Iterator[int], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for number in numbers:
+            _visible(self.pieces[number])
+            yield from self.pieces[number].batches(columns)
+
+
+def _folded(work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One state for the partition; none for a partition without rows."""
+    state, rows = work.zero(), 0
+    for batch in batches:
+        if batch.num_rows:
+            state = work.step(state, batch)
+            rows += batch.num_rows
+    if rows:
+        yield Result(_part(), rows, state).row()
 
 
 def _visible(piece: Piece) -> None:
