@@ -134,7 +134,7 @@ def release(
 
     dataset = Dataset(schema, opened, engine, meter=metered(rows_done))
     progress("reading the table and grouping")
-    grouped = method.microaggregate(dataset, plan.release.k or 1)
+    grouped = [method.microaggregate(dataset, plan.release.k or 1)]
     method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
     book = _Book.entered(ledger, plan, method, opened, engine, reference, clock) if source.releasable else None
@@ -175,9 +175,10 @@ def release(
     return Release(None, made[0], folder.path)
 
 
-def protected_rows(grouped: Any, plan: Plan, source: RandomSource, progress: Progress = _silent) -> Rows:
+def protected_rows(grouped: list[Any], plan: Plan, source: RandomSource, progress: Progress = _silent) -> Rows:
     """Steps 3 and 4 on what the plan's method has grouped. INTERNAL: no ledger knows of what is drawn here.
 
+    `grouped` holds one thing, which is taken out: exact counts can be millions of numbers, and go once noise is drawn.
     PRIVACY: a caller that lets anybody see these rows must have entered them in the ledger before this call, as
     `release` does. A caller that has not (a comparison, an experiment) keeps rows and what follows from them inside.
     """
@@ -185,7 +186,7 @@ def protected_rows(grouped: Any, plan: Plan, source: RandomSource, progress: Pro
     delta = plan.release.delta
     budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
     progress("drawing noise")
-    protected = method.protect(grouped, budget, source)
+    protected = method.protect(grouped.pop(), budget, source)
     progress("linking columns")
     return method.relink(protected, budget, source)
 

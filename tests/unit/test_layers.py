@@ -166,6 +166,27 @@ def test_using_a_name_of_the_public_api_loads_what_it_needs_and_no_data_frame_li
     assert not loaded & {"pandas", "polars", "scipy", "vl_convert", "rich"}
 
 
+def test_releasing_a_file_loads_no_data_frame_library(tmp_path: Path) -> None:
+    plan = {
+        "release": {"method": "synthetic", "epsilon": 1},
+        "columns": {
+            "age": {"kind": "integer", "lower": 0, "upper": 99, "null": True},
+            "sex": {"kind": "category", "categories": ["f", "m"]},
+            "here": {"kind": "boolean"},
+            "born": {"kind": "date", "lower": "1900-01-01", "upper": "2020-12-31"},
+        },
+    }
+    rows = "".join(f"{age or ''},{'fm'[age % 2]},{age % 3 == 0},19{age:02}-05-06\n" for age in range(60))
+    (tmp_path / "people.csv").write_text("age,sex,here,born\n" + rows, encoding="utf-8")
+    code = (
+        f"import rankveil as rv\nplan = rv.Plan.from_dict({plan!r})\n"
+        f"rv.release({str(tmp_path / 'people.csv')!r}, plan, out={str(tmp_path / 'out')!r},"
+        f" ledger={str(tmp_path / 'ledger.sqlite')!r})"
+    )
+    assert not _loaded_after(code) & {"pandas", "polars", "scipy"}
+    assert (tmp_path / "out" / "release.csv").exists()
+
+
 def test_every_name_of_the_public_api_exists() -> None:
     assert all(getattr(rankveil, name) is not None for name in rankveil.__all__)
     assert {"release", "evaluate", "compare", "Comparison", "preview", "Plan"} <= set(rankveil.__all__)

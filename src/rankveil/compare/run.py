@@ -70,7 +70,7 @@ class Bench:
         if cell.method == RESAMPLED:
             again = self._resampled(original)
             return self._figures(measure_all(original, again), self._learnt(again)), ""
-        rows = protected_rows(self._group(cell), plan_for(self.plan, cell), self.source)
+        rows = protected_rows([self._group(cell)], plan_for(self.plan, cell), self.source)
         released = on_scale_of(original, Records(rows.schema, rows.collected(), rows.row_count))
         found = measure_all(*on_common_ranges(original, released), row_aligned=rows.row_aligned)
         return self._figures(found, self._learnt(released)), rows.linkage

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankveil.certificate import ColumnNote
+from rankveil.engines.arrays import null_of
 
 _ISO_DATE = "%Y-%m-%d"
 
@@ -29,7 +30,7 @@ class Inspection:
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
         if _is_text(array.type):  # a release writes missing as an empty field
-            array = pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
+            array = pc.if_else(pc.equal(array, ""), null_of(array.type), array)
         self.missing += array.null_count
         array = array.drop_null()
         if self.note.lower is None or self.note.upper is None:

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rankveil.engines.arrays import text_array, value_array
 from rankveil.errors import PlanError
 from rankveil.flow.declare.plan import (
     BooleanColumn,
@@ -157,8 +158,8 @@ class Grid:
         if self.labels is not None:
             return take_labels(self.labels, codes)
         if self.date_format is not None:
-            return pa.array((present + int(self.lower)).astype("datetime64[D]"), mask=missing)
-        return pa.array(self._values(present), mask=missing)
+            return value_array((present + int(self.lower)).astype("datetime64[D]"), missing)
+        return value_array(self._values(present), missing)
 
     def _values(self, codes: Codes) -> Numbers:
         # lower + code * step in integers of the last decimal place, and one correctly rounded division at the end.
@@ -261,14 +262,14 @@ class Nominal:
                 "n": 0,
                 "0": 0,
             }
-            found = pc.index_in(lowered, value_set=pa.array(list(synonyms)))
-            truth = pc.take(pa.array(list(synonyms.values())), found)
-            array = pc.if_else(pc.is_valid(truth), pc.take(pa.array(self.taxonomy.labels), truth), lowered)
+            found = pc.index_in(lowered, value_set=text_array(list(synonyms)))
+            truth = pc.take(value_array(np.array(list(synonyms.values()))), found)
+            array = pc.if_else(pc.is_valid(truth), pc.take(text_array(self.taxonomy.labels), truth), lowered)
         return encode_labels(array, labels, null_tokens)
 
     def decode(self, codes: Codes) -> pa.Array:
         if self.boolean and int(codes.max(initial=0)) < 2:
-            return pa.array(codes == 1, mask=codes == MISSING)
+            return value_array(codes == 1, codes == MISSING)
         return take_labels(self.taxonomy.names, codes)
 
     def labels_for(self, codes: Codes) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rankveil.engines import Table
+from rankveil.engines.arrays import null_of
 from rankveil.errors import TableError
 from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
 from rankveil.flow.declare.plan_file import toml_key, toml_text
@@ -127,7 +128,7 @@ def _as_texts(array: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.date32(), safe=False)
     if pa.types.is_floating(array.type):
-        array = pc.if_else(pc.is_finite(array), array, pa.scalar(None, array.type))
+        array = pc.if_else(pc.is_finite(array), array, null_of(array.type))
     return pc.utf8_trim_whitespace(array.cast(pa.string()))
 
 

@@ -21,6 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rankveil.engines.arrays import filled, null_of, text_array, value_array, values_of
+
 MISSING = -1
 DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
 
@@ -70,7 +72,7 @@ def _is_text(array: pa.Array) -> bool:
 
 
 def _mask(condition: pa.Array) -> Mask:
-    return np.asarray(pc.fill_null(condition, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return values_of(filled(condition, False))
 
 
 def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], decimal_mark: str) -> Read:
@@ -96,16 +98,12 @@ def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], decimal_mark: st
 
 
 def _read(array: pa.Array, unreadable: int) -> Read:
-    if array.null_count == 0:
-        return Read(array.to_numpy(), unreadable=unreadable)
-    # The numbers without their validity: what stands in the place of a missing one is never looked at.
-    bare = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
-    return Read(bare.to_numpy(), array.is_null().to_numpy(zero_copy_only=False), unreadable)
+    return Read(values_of(array), values_of(array.is_null()) if array.null_count else None, unreadable)
 
 
 def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], decimal_mark: str) -> tuple[pa.Array, int]:
-    absent = pc.is_in(texts, value_set=pa.array(null_tokens, texts.type))
-    texts = pc.if_else(absent, pa.scalar(None, texts.type), texts)
+    absent = pc.is_in(texts, value_set=text_array(null_tokens, texts.type))
+    texts = pc.if_else(absent, null_of(texts.type), texts)
     if decimal_mark != ".":
         texts = pc.replace_substring(texts, decimal_mark, ".")
     # Arrow reads '0x10' as an integer, but not beside a fraction: how a text is read must not depend on others.
@@ -116,8 +114,8 @@ def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], decimal_mark: 
         except pa.ArrowInvalid:
             continue
     readable = pc.or_(pc.match_substring_regex(texts, _NUMBER_TEXT), pc.match_substring_regex(texts, _SPECIAL_TEXT))
-    unreadable = len(texts) - int(pc.sum(pc.fill_null(readable, True)).as_py())
-    kept = pc.if_else(pc.fill_null(readable, False), texts, pa.scalar(None, texts.type))
+    unreadable = len(texts) - int(pc.sum(filled(readable, True)).as_py())
+    kept = pc.if_else(filled(readable, False), texts, null_of(texts.type))
     # Arrow reads neither '+5' nor 'infinity'; Python does.
     return pa.array([None if text is None else float(text) for text in kept.to_pylist()], pa.float64()), unreadable
 
@@ -128,8 +126,8 @@ def read_days(array: pa.Array, date_format: str, null_tokens: tuple[str, ...]) -
     unreadable = 0
     if _is_text(array):
         texts = texts_of(array)
-        absent = pc.is_in(texts, value_set=pa.array(null_tokens, texts.type))
-        texts = pc.if_else(absent, pa.scalar(None, texts.type), texts)
+        absent = pc.is_in(texts, value_set=text_array(null_tokens, texts.type))
+        texts = pc.if_else(absent, null_of(texts.type), texts)
         array = _parse_days(texts, date_format)
         unreadable = array.null_count - texts.null_count
     elif not (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type) or pa.types.is_null(array.type)):
@@ -144,9 +142,9 @@ def _parse_days(texts: pa.Array, date_format: str) -> pa.Array:
     """Texts to timestamps, null where they are not dates."""
     parsed = pc.strptime(texts, format=date_format, unit="s", error_is_null=True)
     # Arrow reads 30 February as 1 March. What does not come back as it was written is left to Python to judge.
-    odd = pc.fill_null(pc.not_equal(pc.strftime(parsed, format=date_format), texts.cast(pa.string())), False)
+    odd = filled(pc.not_equal(pc.strftime(parsed, format=date_format), texts.cast(pa.string())), False)
     wrong = [text for text in pc.unique(texts.filter(odd)).to_pylist() if not _is_date(text, date_format)]
-    return pc.if_else(pc.is_in(texts, value_set=pa.array(wrong, texts.type)), pa.scalar(None, parsed.type), parsed)
+    return pc.if_else(pc.is_in(texts, value_set=text_array(wrong, texts.type)), null_of(parsed.type), parsed)
 
 
 def _is_date(text: str, date_format: str) -> bool:
@@ -162,7 +160,7 @@ def unescaped(array: pa.Array, labels: tuple[str, ...]) -> pa.Array:
     if not _is_text(array):
         return array
     texts = texts_of(array)
-    known, bare = pa.array(labels, texts.type), pc.utf8_slice_codeunits(texts, start=1)
+    known, bare = text_array(labels, texts.type), pc.utf8_slice_codeunits(texts, start=1)
     escaped = pc.and_(pc.starts_with(texts, "'"), pc.invert(pc.is_in(texts, value_set=known)))
     return pc.if_else(pc.and_(escaped, pc.is_in(bare, value_set=known)), bare, texts)
 
@@ -174,15 +172,15 @@ def encode_labels(array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[s
     texts = texts_of(array)
     found = pc.index_in(texts, value_set=_value_set(labels, texts.type))
     if found.null_count == 0:
-        return Encoded(found.to_numpy().astype(np.int64))
-    codes = pc.fill_null(found, MISSING).to_numpy().astype(np.int64)
+        return Encoded(values_of(found).astype(np.int64))
+    codes = values_of(filled(found, MISSING)).astype(np.int64)
     unknown = np.count_nonzero(_unknown(texts, codes, null_tokens))
     return Encoded(codes, outside=int(unknown), without_code=found.null_count)
 
 
 @lru_cache(maxsize=256)
 def _value_set(labels: tuple[str, ...], kind: pa.DataType) -> pa.Array:
-    return pa.array(labels, kind)
+    return text_array(labels, kind)
 
 
 def _encode_dictionary(array: pa.DictionaryArray, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
@@ -190,8 +188,8 @@ def _encode_dictionary(array: pa.DictionaryArray, labels: tuple[str, ...], null_
     known = encode_labels(array.dictionary, labels, null_tokens)
     indices = array.indices
     if indices.null_count:
-        indices = pc.fill_null(indices.cast(pa.int64()), len(known.codes))
-    places = indices.to_numpy().astype(np.intp, copy=False)
+        indices = filled(indices.cast(pa.int64()), len(known.codes))
+    places = values_of(indices).astype(np.intp, copy=False)
     codes = np.append(known.codes, MISSING)[places]
     if not known.without_code and not array.indices.null_count:
         return Encoded(codes)
@@ -206,9 +204,9 @@ def _encode_dictionary(array: pa.DictionaryArray, labels: tuple[str, ...], null_
 
 def _unknown(texts: pa.Array, codes: Codes, null_tokens: tuple[str, ...]) -> Mask:
     """Which texts are neither a label nor missing. A label wins over a null token of the same spelling."""
-    absent = pc.or_(pc.is_in(texts, value_set=pa.array(null_tokens, texts.type)), pc.is_null(texts))
+    absent = pc.or_(pc.is_in(texts, value_set=text_array(null_tokens, texts.type)), pc.is_null(texts))
     return np.asarray((codes == MISSING) & ~_mask(absent))
 
 
 def take_labels(labels: tuple[str, ...], codes: Codes) -> pa.Array:
-    return pc.take(pa.array(labels), pa.array(codes, mask=codes == MISSING))
+    return pc.take(text_array(labels), value_array(codes, codes == MISSING))

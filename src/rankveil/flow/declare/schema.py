@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rankveil.engines import Table
+from rankveil.engines.arrays import text_array, value_array
 from rankveil.errors import DomainError, PlanError, TableError
 from rankveil.flow.declare.domain import (
     DEFAULT_NULL_TOKENS,
@@ -92,9 +93,9 @@ class Column:
         if labels is None:
             values = replace(self, input_type=wanted.value_type).decode(codes)
             return values.dictionary_encode()
-        dictionary = pa.array(labels)
+        dictionary = text_array(labels)
         return pa.DictionaryArray.from_arrays(
-            pa.array(codes.astype(np.int32), mask=codes == MISSING),
+            value_array(codes.astype(np.int32), codes == MISSING),
             dictionary.cast(wanted.value_type) if self._holds_domain(wanted.value_type, codes) else dictionary,
             ordered=wanted.ordered,
         )

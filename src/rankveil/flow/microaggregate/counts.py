@@ -62,9 +62,14 @@ class CountGrid:
             cells = (math.asinh((size - zero) * bend) + math.asinh(zero * bend)) / bend
             low, high = (bend, high) if cells > _MOST_CELLS else (low, bend)
         first, last = -math.asinh(zero * high) / high, math.asinh((size - zero) * high) / high
-        places = np.arange(math.floor(first), math.ceil(last) + 1)
-        inner = np.rint(zero + np.sinh(places * high) / high).astype(np.int64)
-        return _each_once(np.concatenate([[0], np.clip(inner, 0, size), [size]]))
+        inner = np.arange(math.floor(first), math.ceil(last) + 1, dtype=np.float64)
+        inner *= high  # in place, for there are a million
+        np.sinh(inner, out=inner)
+        inner /= high
+        inner += zero
+        np.clip(np.rint(inner, out=inner), 0, size, out=inner)
+        inner[0], inner[-1] = 0, size
+        return _each_once(inner.astype(np.int64))
 
     @property
     def zero(self) -> int:
@@ -120,7 +125,10 @@ class Counts:
 
 def _each_once(ascending: NDArray[np.int64]) -> NDArray[np.int64]:
     """An ascending sequence without its repetitions."""
-    distinct: NDArray[np.int64] = ascending[np.concatenate([[True], np.diff(ascending) > 0])]
+    first = np.empty(len(ascending), np.bool_)
+    first[:1] = True
+    np.greater(ascending[1:], ascending[:-1], out=first[1:])
+    distinct: NDArray[np.int64] = ascending[first]
     return distinct
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from rankveil.engines.arrays import value_array
 from rankveil.flow.declare import Column, Schema
 from rankveil.flow.declare.domain import MISSING, Codes, Grid
 
@@ -50,7 +51,7 @@ class ColumnDecoder:
         if values is None or int(codes.max(initial=0)) >= len(values):  # an inner concept of a taxonomy
             return self.column.decode(codes)
         short = codes.astype(np.int32)
-        places = pa.array(short, mask=codes == MISSING) if self.column.allows_null else pa.array(short)
+        places = value_array(short, codes == MISSING if self.column.allows_null else None)
         if self.form == "listed" and _is_text(values.type):
             return pa.DictionaryArray.from_arrays(places, values)
         return values.take(places)

@@ -18,6 +18,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
 from rankveil.engines import RowProgress, silent
+from rankveil.engines.arrays import text_array
 from rankveil.flow.declare import Schema
 from rankveil.flow.declare.domain import Codes, Grid
 from rankveil.flow.relink import Rows
@@ -124,7 +125,7 @@ def _write_parquet(
 
 def _write_csv(rows: Rows, sink: _Fingerprinting, file_format: FileFormat, progress: RowProgress) -> None:
     separator, escape = file_format.separator, file_format.escape_formulas
-    names = _harmless(pa.array(rows.schema.names)).to_pylist() if escape else rows.schema.names
+    names = _harmless(text_array(rows.schema.names)).to_pylist() if escape else rows.schema.names
     # The header by hand: Arrow puts quotes around every name.
     sink.write((separator.join(_quoted(name, separator) for name in names) + "\n").encode())
     plain = _needs_no_quotes(rows.schema, separator)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -141,7 +141,8 @@ def release_marginals(
     for column in columns:
         price = budget.spend(share * parts[column.name], f"marginal of {column.name}")
         synopsis = synopsis_rule(column, rows, price)
-        marginals[column.name] = _released(counts[column.name], rows, synopsis, price, least_mass, source)
+        own = replace(counts[column.name])  # sums that it keeps while it is read go with it
+        marginals[column.name] = _released(own, rows, synopsis, price, least_mass, source)
         notes.append(_note(column, rows, price))
     return marginals, notes
 
