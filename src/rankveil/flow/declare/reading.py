@@ -84,23 +84,31 @@ def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], decimal_mark: st
         array = array.cast(pa.string()).cast(pa.float64())
     elif pa.types.is_float16(array.type) or pa.types.is_float32(array.type):
         array = array.cast(pa.float64())
-    elif pa.types.is_boolean(array.type) or (pa.types.is_integer(array.type) and array.type != pa.uint64()):
+    elif pa.types.is_boolean(array.type):
         array = array.cast(pa.int64())
     elif array.type == pa.uint64():
         array = array.cast(pa.float64(), safe=False)
     elif pa.types.is_null(array.type):
         array = array.cast(pa.int64())
-    elif not pa.types.is_floating(array.type):
+    elif not pa.types.is_floating(array.type) and not pa.types.is_integer(array.type):
         return Read(np.zeros(len(array), np.int64), unreadable=len(array))
     return _read(array, unreadable)
 
 
 def _read(array: pa.Array, unreadable: int) -> Read:
-    if array.null_count == 0:
-        return Read(array.to_numpy(), unreadable=unreadable)
+    validity, numbers = array.buffers()
     # The numbers without their validity: what stands in the place of a missing one is never looked at.
-    bare = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
-    return Read(bare.to_numpy(), array.is_null().to_numpy(zero_copy_only=False), unreadable)
+    bare = pa.Array.from_buffers(array.type, len(array), [None, numbers], offset=array.offset).to_numpy()
+    wide = bare if bare.dtype == np.float64 else bare.astype(np.int64, copy=False)
+    return Read(wide, None if array.null_count == 0 else _absent(validity, array.offset, len(array)), unreadable)
+
+
+def _absent(validity: pa.Buffer, offset: int, length: int) -> Mask:
+    """Which bits are zero."""
+    first = offset // 8
+    whole = np.frombuffer(validity, np.uint8)[first : (offset + length + 7) // 8]
+    bits = np.unpackbits(~whole, bitorder="little")[offset - 8 * first :][:length]
+    return bits.view(np.bool_)
 
 
 def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], decimal_mark: str) -> tuple[pa.Array, int]:
@@ -187,12 +195,12 @@ def _value_set(labels: tuple[str, ...], kind: pa.DataType) -> pa.Array:
 
 def _encode_dictionary(array: pa.DictionaryArray, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
     """Look the dictionary up once and spread its codes over the rows."""
-    known = encode_labels(array.dictionary, labels, null_tokens)
+    known = _last_dictionary(labels, null_tokens).encoded(array.dictionary)
     indices = array.indices
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int64()), len(known.codes))
     places = indices.to_numpy().astype(np.intp, copy=False)
-    codes = np.append(known.codes, MISSING)[places]
+    codes = np.append(known.codes, MISSING).take(places)
     if not known.without_code and not array.indices.null_count:
         return Encoded(codes)
     # A dictionary may hold entries that no row uses.
@@ -202,6 +210,25 @@ def _encode_dictionary(array: pa.DictionaryArray, labels: tuple[str, ...], null_
         outside=int(np.count_nonzero(unknown[places])),
         without_code=int(np.count_nonzero(codes == MISSING)),
     )
+
+
+class _LastDictionary:
+    """What the last dictionary was encoded to: batches of one group of rows share theirs."""
+
+    def __init__(self, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> None:
+        self._labels, self._null_tokens = labels, null_tokens
+        self._last: tuple[pa.Array, Encoded] | None = None  # replaced as a whole: threads may share it
+
+    def encoded(self, dictionary: pa.Array) -> Encoded:
+        last = self._last
+        if last is None or not last[0].equals(dictionary):
+            last = self._last = dictionary, encode_labels(dictionary, self._labels, self._null_tokens)
+        return last[1]
+
+
+@lru_cache(maxsize=64)
+def _last_dictionary(labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> _LastDictionary:
+    return _LastDictionary(labels, null_tokens)
 
 
 def _unknown(texts: pa.Array, codes: Codes, null_tokens: tuple[str, ...]) -> Mask:
