@@ -108,10 +108,11 @@ class _PairCounter:
         self._recent_rows += rows
         places = [_bundle_cells(bundle, cells) for bundle in self._bundles]
         stride = max(bundle.cell_count for bundle in self._bundles)
-        both = np.empty_like(places[0])
+        both = np.empty(rows, np.intp)
         for i, j in combinations(range(count), 2):
             if j == i + 1:
-                row = np.multiply(places[i], stride, out=places[i])  # no pair after this one needs the place itself
+                row = places[i].astype(np.intp)
+                row *= stride
             if (i, j) not in self._recent:
                 self._recent[i, j] = np.zeros(self._bundles[i].cell_count * stride, np.int32)
             np.add.at(self._recent[i, j], np.add(row, places[j], out=both), _ONE)
@@ -160,13 +161,13 @@ class _PairCounter:
         return self.__dict__
 
 
-def _bundle_cells(bundle: _Bundle, cells: Mapping[str, NDArray[np.uint8]]) -> NDArray[np.intp]:
+def _bundle_cells(bundle: _Bundle, cells: Mapping[str, NDArray[np.uint8]]) -> NDArray[np.uint16]:
     first, *others = bundle.names
     places = cells[first].astype(np.uint16)
     for name, size in zip(others, bundle.sizes[1:], strict=True):
         places *= np.uint16(size)
         places += cells[name]
-    return places.astype(np.intp)
+    return places
 
 
 def _each_column(bundle: _Bundle, table: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:
