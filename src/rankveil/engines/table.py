@@ -23,7 +23,7 @@ from rankveil.errors import TableError
 
 _BLOCK = 16 << 20  # of a text file
 _BUFFER = 1 << 20  # of a column of a Parquet file: read as it is needed, not a group of rows at once
-_BATCH_ROWS = 3 << 16  # shorter ones cost more calls, and threads that wait for each other; longer ones more memory
+_BATCH_ROWS = 1 << 18  # shorter ones cost more calls, and threads that wait for each other; longer ones more memory
 
 
 @dataclass(frozen=True)
