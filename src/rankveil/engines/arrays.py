@@ -60,3 +60,10 @@ def values_of(array: pa.Array) -> NDArray[Any]:
     if held is None:
         return np.zeros(len(array), kind)
     return np.frombuffer(held, kind, len(array), array.offset * kind.itemsize)
+
+
+def nulls_of(array: pa.Array) -> NDArray[np.bool_]:
+    """Which values of an array with nulls are missing: the bits of its validity that are zero."""
+    first = array.offset // 8
+    whole = np.frombuffer(array.buffers()[0], np.uint8)[first : (array.offset + len(array) + 7) // 8]
+    return np.unpackbits(~whole, bitorder="little")[array.offset - 8 * first :][: len(array)].view(np.bool_)

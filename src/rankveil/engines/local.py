@@ -71,9 +71,11 @@ def _folded(queue: _Queue, work: Fold[State], progress: RowProgress, *, reader_t
         for piece in queue.taken():
             for batch in piece.batches(columns, threads=reader_threads):
                 state = work.step(state, batch)
+                rows = batch.num_rows
+                del batch  # its memory, still in the cache, takes the next one
                 if progress is not silent:
                     with queue.lock:
-                        progress(batch.num_rows)
+                        progress(rows)
     except BaseException:
         queue.close()
         raise

@@ -23,7 +23,7 @@ from rankveil.errors import TableError
 
 _BLOCK = 16 << 20  # of a text file
 _BUFFER = 1 << 20  # of a column of a Parquet file: read as it is needed, not a group of rows at once
-_BATCH_ROWS = 1 << 17  # arrays of this length stay in the processor's cache
+_BATCH_ROWS = 1 << 18  # shorter ones cost more calls, and threads that wait for each other; longer ones more memory
 
 
 @dataclass(frozen=True)
@@ -210,6 +210,7 @@ def _checked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         batch.validate(full=True)  # a damaged file may point outside its own memory
         yield batch
+        del batch  # not held while the next one is read
 
 
 def _is_text(arrow_type: pa.DataType) -> bool:

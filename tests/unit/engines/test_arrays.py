@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankveil.engines.arrays import filled, null_of, text_array, value_array, values_of
+from rankveil.engines.arrays import filled, null_of, nulls_of, text_array, value_array, values_of
 
 DTYPES = ("int32", "int64", "uint16", "float64", "bool")
 
@@ -59,3 +59,9 @@ def test_a_missing_value_has_the_type_that_was_asked_for() -> None:
 )
 def test_nulls_are_filled_as_pyarrow_fills_them(array: pa.Array, value: bool | int) -> None:
     assert filled(array, value).equals(pc.fill_null(array, value))
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(0, 39))
+def test_nulls_are_found_in_any_part_of_an_array(missing: list[bool], start: int) -> None:
+    part = pa.array([None if absent else 1 for absent in [True, *missing]]).slice(min(start, len(missing)))
+    np.testing.assert_array_equal(nulls_of(part), [value is None for value in part.to_pylist()])

@@ -5,7 +5,7 @@ Guarantee    Every pass over the rows checks them against the plan, and refuses 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter, silent
 from rankveil.flow.declare.domain import Codes
-from rankveil.flow.declare.schema import Misfits, Records, Schema, Tally, encode, encode_batch, refuse_misfits
+from rankveil.flow.declare.schema import Column, Misfits, Records, Schema, Tally, encode, encode_batch, refuse_misfits
 
 State = TypeVar("State")
 CodeBatch = dict[str, Codes]
+Codings = Mapping[str, Codes]
 
 
 class CodeFold(Protocol, Generic[State]):
@@ -27,9 +28,39 @@ class CodeFold(Protocol, Generic[State]):
 
     def zero(self) -> State: ...
 
-    def step(self, state: State, batch: CodeBatch) -> State: ...
+    def step(self, state: State, batch: Codings) -> State:
+        """`batch` makes the codes of a column each time they are asked for: to be done once."""
 
     def merge(self, first: State, second: State) -> State: ...
+
+
+class _Encoding(Mapping[str, Codes]):
+    """The codes of a batch, made when they are asked for and not kept.
+
+    So a column is used while the processor's cache holds it. What does not fit the plan is tallied on the way; columns
+    that nobody has asked for are checked by `tally`.
+    """
+
+    def __init__(self, columns: Mapping[str, Column], batch: pa.RecordBatch) -> None:
+        self._columns, self._batch = columns, batch
+        self._misfits: dict[str, Misfits] = {}
+
+    def __getitem__(self, name: str) -> Codes:
+        encoded = encode_batch(self._columns[name], self._batch.column(name))
+        self._misfits[name] = Misfits.of(encoded)
+        return encoded.codes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def tally(self) -> Tally:
+        for name in self._columns:
+            if name not in self._misfits:
+                self[name]
+        return Tally(self._batch.num_rows, self._misfits)
 
 
 @dataclass(frozen=True)
@@ -47,14 +78,11 @@ class _Checked(Generic[State]):
         return self.work.zero(), Tally(0, {})
 
     def step(self, state: tuple[State, Tally], batch: pa.RecordBatch) -> tuple[State, Tally]:
-        encoded = {
-            column.name: encode_batch(column, batch.column(column.name))
-            for column in self.schema.columns
-            if column.name in self.columns
-        }
-        seen = Tally(batch.num_rows, {name: Misfits.of(piece) for name, piece in encoded.items()})
-        codes = {name: piece.codes for name, piece in encoded.items()}
-        return self.work.step(state[0], codes), state[1] + seen
+        encoding = _Encoding(
+            {column.name: column for column in self.schema.columns if column.name in self.columns}, batch
+        )
+        done = self.work.step(state[0], encoding)
+        return done, state[1] + encoding.tally()
 
     def merge(self, first: tuple[State, Tally], second: tuple[State, Tally]) -> tuple[State, Tally]:
         return self.work.merge(first[0], second[0]), first[1] + second[1]

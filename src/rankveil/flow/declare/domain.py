@@ -110,11 +110,12 @@ class Grid:
         lower, step = int(self.lower), int(self.step)
         top = lower + self.width * step
         missing, outside = read.missing, 0
-        if numbers.min(initial=lower) < lower or numbers.max(initial=lower) > top:
+        codes = numbers - lower if lower or missing is not None else numbers
+        # One look finds both ends: without its sign, a number below the lower end is beyond any width.
+        if int(codes.view(np.uint64).max(initial=0)) > top - lower:
             beyond = (numbers < lower) | (numbers > top + int(self.beyond))
             outside = _count(beyond if missing is None else beyond & ~missing)
-            numbers = np.clip(numbers, lower, top)
-        codes = numbers - lower
+            codes = np.clip(numbers, lower, top) - lower
         if step > 1:
             codes = np.minimum((codes + step // 2) // step, self.width)
         return _marked(codes, missing, outside, read.unreadable)
@@ -138,15 +139,14 @@ class Grid:
             beyond = (values < lower - slack) | (values > top + max(slack, float(self.beyond)))
             outside = _count(beyond if missing is None else beyond & ~missing)
             values, highest = np.clip(values, lower, top), top
-        above = values - lower
+        above = values - lower if lower else values
         if self.whole:
             # PRIVACY: round as above. One value written as '1.0' turns a whole column into floats; if that
             # changed the rounding, one record would move the codes of others.
             codes = (np.floor(above).astype(np.int64) + int(self.step) // 2) // int(self.step)
             np.minimum(codes, self.width, out=codes)
         else:
-            above /= float(self.step)
-            codes = np.rint(above, out=above).astype(np.int64)
+            codes = _rounded(above / float(self.step))
             if (highest - lower) / float(self.step) > self.width:  # rounding keeps order: the others are not beyond
                 np.minimum(codes, self.width, out=codes)
         return _marked(codes, missing, outside, unreadable)
@@ -212,6 +212,20 @@ class Grid:
             inside = np.expm1(inside * (np.log1p(self.width) / self.axis_width))
         codes: Codes = np.clip(np.rint(inside), 0, self.width).astype(np.int64)
         return codes
+
+
+_TO_LAST_PLACE = 1.5 * 2.0**52  # a float of this size has steps of one
+
+
+def _rounded(numbers: NDArray[np.float64]) -> Codes:
+    """The nearest whole numbers, of two the even one, in place of numbers that are smaller than 2^51.
+
+    The same as `np.rint` and `astype`, in half the time: adding rounds, and leaves the result in the last bits.
+    """
+    numbers += _TO_LAST_PLACE
+    codes: Codes = numbers.view(np.int64)
+    codes -= np.float64(_TO_LAST_PLACE).view(np.int64)
+    return codes
 
 
 def _count(which: Mask) -> int:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rankveil.engines.arrays import filled, null_of, text_array, value_array, values_of
+from rankveil.engines.arrays import filled, null_of, nulls_of, text_array, value_array, values_of
 
 MISSING = -1
 DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
@@ -86,19 +86,22 @@ def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], decimal_mark: st
         array = array.cast(pa.string()).cast(pa.float64())
     elif pa.types.is_float16(array.type) or pa.types.is_float32(array.type):
         array = array.cast(pa.float64())
-    elif pa.types.is_boolean(array.type) or (pa.types.is_integer(array.type) and array.type != pa.uint64()):
+    elif pa.types.is_boolean(array.type):
         array = array.cast(pa.int64())
     elif array.type == pa.uint64():
         array = array.cast(pa.float64(), safe=False)
     elif pa.types.is_null(array.type):
         array = array.cast(pa.int64())
-    elif not pa.types.is_floating(array.type):
+    elif not pa.types.is_floating(array.type) and not pa.types.is_integer(array.type):
         return Read(np.zeros(len(array), np.int64), unreadable=len(array))
     return _read(array, unreadable)
 
 
 def _read(array: pa.Array, unreadable: int) -> Read:
-    return Read(values_of(array), values_of(array.is_null()) if array.null_count else None, unreadable)
+    # What stands in the place of a missing number is never looked at.
+    numbers = values_of(array)
+    wide = numbers if numbers.dtype == np.float64 else numbers.astype(np.int64, copy=False)
+    return Read(wide, nulls_of(array) if array.null_count else None, unreadable)
 
 
 def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], decimal_mark: str) -> tuple[pa.Array, int]:
@@ -190,7 +193,7 @@ def _encode_dictionary(array: pa.DictionaryArray, labels: tuple[str, ...], null_
     if indices.null_count:
         indices = filled(indices.cast(pa.int64()), len(known.codes))
     places = values_of(indices).astype(np.intp, copy=False)
-    codes = np.append(known.codes, MISSING)[places]
+    codes = np.append(known.codes, MISSING).take(places)
     if not known.without_code and not array.indices.null_count:
         return Encoded(codes)
     # A dictionary may hold entries that no row uses.

@@ -21,15 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.flow.declare import Column
-from rankveil.flow.declare.dataset import CodeBatch, Dataset
+from rankveil.flow.declare.dataset import Codings, Dataset
 from rankveil.flow.declare.domain import MISSING, Codes, Grid
-from rankveil.flow.microaggregate.adding import add_ones
 
 _MOST_CELLS = 1 << 20
 _MOST_CODES = 1 << 24  # that are counted one by one: 64 MiB
 _CODES_PER_ROW = 64
 _SPREAD_CODES = 1 << 23  # from which sorting a batch first is quicker than adding to places far apart
 _MOST_RECENT = (1 << 31) - 1
+_ONE = np.int32(1)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class CellCounter:
             self._recent.fill(0)
         if self.grid.size > _SPREAD_CODES:
             codes = np.sort(codes.astype(np.int32)).astype(np.intp)
-        add_ones(self._recent, codes, self._rows)  # missing is -1, which is the last place
+        np.add.at(self._recent, codes, _ONE)  # missing is -1, which is the last place
         self._recent_rows += len(codes)
 
     def _add_cells(self, cells: NDArray[np.int64]) -> None:
@@ -225,7 +225,7 @@ class _Counting:
     def zero(self) -> dict[str, CellCounter]:
         return {name: CellCounter(grid) for name, grid in self.grids.items()}
 
-    def step(self, state: dict[str, CellCounter], batch: CodeBatch) -> dict[str, CellCounter]:
+    def step(self, state: dict[str, CellCounter], batch: Codings) -> dict[str, CellCounter]:
         for name, counter in state.items():
             counter.add(batch[name])
         return state

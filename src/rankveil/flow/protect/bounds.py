@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rankveil.flow.budget import Budget, Mechanism, Price
 from rankveil.flow.declare import Column, Schema
-from rankveil.flow.declare.dataset import CodeBatch, Dataset
+from rankveil.flow.declare.dataset import Codings, Dataset
 from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Grid
 from rankveil.flow.microaggregate.counts import Counts, count_columns
 from rankveil.noise import RandomSource
@@ -86,7 +86,7 @@ class _BoundCounting:
     def zero(self) -> dict[str, NDArray[np.int64]]:
         return {name: np.zeros(_SIZE, np.int64) for name in self.columns}
 
-    def step(self, state: dict[str, NDArray[np.int64]], batch: CodeBatch) -> dict[str, NDArray[np.int64]]:
+    def step(self, state: dict[str, NDArray[np.int64]], batch: Codings) -> dict[str, NDArray[np.int64]]:
         return {name: counts + np.bincount(_cells(batch[name]), minlength=_SIZE) for name, counts in state.items()}
 
     def merge(

@@ -16,11 +16,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.flow.declare.dataset import CodeBatch, Dataset
-from rankveil.flow.declare.domain import MISSING, Codes
-from rankveil.flow.microaggregate.adding import add_ones
+from rankveil.flow.declare.dataset import Codings, Dataset
+from rankveil.flow.declare.domain import Codes
 from rankveil.flow.protect.marginals.cells import Groups
-from rankveil.flow.protect.marginals.shape import Marginal, OrderedMarginal
+from rankveil.flow.protect.marginals.shape import Marginal
 
 Pair = tuple[str, str]
 PairCounts = dict[Pair, NDArray[np.int64]]
@@ -28,8 +27,9 @@ PairCounts = dict[Pair, NDArray[np.int64]]
 _LONG_BATCH = 1 << 15  # rows from which counting in bundles pays
 _BUNDLE_CELLS = 324  # two columns of 18 cells; the table of two bundles stays in the processor's cache
 _MOST_BUNDLES = 16  # with tables of 50 MiB together
-_LARGEST_LOOKUP = 1 << 17  # codes: a table of all of them stays in the cache too
+_LARGEST_LOOKUP = 1 << 20  # codes: a table of all of them, a byte each, stays near the processor
 _MOST_RECENT = (1 << 31) - 1
+_ONE = np.int32(1)
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,6 @@ class _Bundle:
     @property
     def cell_count(self) -> int:
         return math.prod(self.sizes)
-
-    def weights(self) -> dict[str, int]:
-        """What a step from one cell of a column to its next adds to the cell of the bundle."""
-        return {name: math.prod(self.sizes[place + 1 :]) for place, name in enumerate(self.names)}
 
 
 def _bundles(marginals: Mapping[str, Marginal]) -> list[_Bundle]:
@@ -72,7 +68,7 @@ class _PairCounting:
     def zero(self) -> _PairCounter:
         return _PairCounter(self.marginals)
 
-    def step(self, state: _PairCounter, batch: CodeBatch) -> _PairCounter:
+    def step(self, state: _PairCounter, batch: Codings) -> _PairCounter:
         state.add(batch)
         return state
 
@@ -93,56 +89,46 @@ class _PairCounter:
         size = {name: marginal.cell_count for name, marginal in marginals.items()}
         self._pairs: PairCounts = {(a, b): np.zeros((size[a], size[b]), np.int64) for a, b in combinations(size, 2)}
         self._bundles = _bundles(marginals)
-        self._rows = 0
         self._clear()
 
     def _clear(self) -> None:
         self._recent: dict[tuple[int, int], NDArray[np.int32]] = {}  # tables of bundles, by their places
         self._recent_rows = 0
-        self._lookups: dict[str, NDArray[np.uint16]] = {}  # what each code adds to the cell of its bundle
+        self._lookups: dict[str, NDArray[np.uint8]] = {}  # the cell of each code; missing last
 
-    def add(self, batch: CodeBatch) -> None:
-        rows = len(next(iter(batch.values())))
+    def add(self, batch: Codings) -> None:
+        cells = {name: self._cells(name, batch[name]) for name in self._marginals}
+        rows = len(next(iter(cells.values())))
         count = len(self._bundles)
         if rows < _LONG_BATCH or not 1 < count <= _MOST_BUNDLES:
-            self._add_by_pairs(batch)
+            self._add_by_pairs(cells)
             return
         if self._recent_rows + rows > _MOST_RECENT:
             self.settle()
         self._recent_rows += rows
-        self._rows += rows
-        cells = [self._bundle_cells(bundle, batch) for bundle in self._bundles]
+        places = [_bundle_cells(bundle, cells) for bundle in self._bundles]
         stride = max(bundle.cell_count for bundle in self._bundles)
-        both = np.empty_like(cells[0])
+        both = np.empty(rows, np.intp)
         for i, j in combinations(range(count), 2):
             if j == i + 1:
-                row = cells[i] * stride
+                row = places[i].astype(np.intp)
+                row *= stride
             if (i, j) not in self._recent:
                 self._recent[i, j] = np.zeros(self._bundles[i].cell_count * stride, np.int32)
-            add_ones(self._recent[i, j], np.add(row, cells[j], out=both), self._rows)
+            np.add.at(self._recent[i, j], np.add(row, places[j], out=both), _ONE)
 
-    def _add_by_pairs(self, batch: CodeBatch) -> None:
-        cells = {name: marginal.cell_of(batch[name]) for name, marginal in self._marginals.items()}
+    def _add_by_pairs(self, cells: Mapping[str, NDArray[np.uint8]]) -> None:
         for (a, b), table in self._pairs.items():
-            both = cells[a] * table.shape[1] + cells[b]
+            both = cells[a].astype(np.intp) * table.shape[1] + cells[b]
             table += np.bincount(both, minlength=table.size).reshape(table.shape)
 
-    def _bundle_cells(self, bundle: _Bundle, batch: CodeBatch) -> NDArray[np.intp]:
-        first, *others = (self._added(name, weight, batch[name]) for name, weight in bundle.weights().items())
-        for added in others:
-            first += added
-        return first.astype(np.intp)
-
-    def _added(self, name: str, weight: int, codes: Codes) -> NDArray[np.uint16]:
+    def _cells(self, name: str, codes: Codes) -> NDArray[np.uint8]:
         marginal = self._marginals[name]
-        if marginal.code_count > _LARGEST_LOOKUP:
-            few = marginal.small_cell_of(codes) if isinstance(marginal, OrderedMarginal) else marginal.cell_of(codes)
-            return np.multiply(few, weight, dtype=np.uint16, casting="unsafe")
+        if marginal.code_count > _LARGEST_LOOKUP or len(codes) < _LONG_BATCH:
+            return marginal.small_cell_of(codes)
         if name not in self._lookups:
-            # Missing is -1, which finds the last entry.
-            every = np.append(np.arange(marginal.code_count), MISSING)
-            self._lookups[name] = (marginal.cell_of(every) * weight).astype(np.uint16)
-        return self._lookups[name][codes]
+            self._lookups[name] = marginal.cell_table()
+        return self._lookups[name].take(codes)  # missing is -1, which finds the last entry
 
     def settle(self) -> PairCounts:
         """Everything added up to the tables of pairs."""
@@ -173,6 +159,15 @@ class _PairCounter:
     def __getstate__(self) -> dict[str, object]:
         self.settle()
         return self.__dict__
+
+
+def _bundle_cells(bundle: _Bundle, cells: Mapping[str, NDArray[np.uint8]]) -> NDArray[np.uint16]:
+    first, *others = bundle.names
+    places = cells[first].astype(np.uint16)
+    for name, size in zip(others, bundle.sizes[1:], strict=True):
+        places *= np.uint16(size)
+        places += cells[name]
+    return places
 
 
 def _each_column(bundle: _Bundle, table: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:

@@ -101,6 +101,12 @@ class OrderedMarginal:
             cells[codes == MISSING] = self.cell_count - 1
         return cells
 
+    def cell_table(self) -> NDArray[np.uint8]:
+        """The base cell of every code, and of MISSING last."""
+        cells = np.arange(len(self.edges) + 1, dtype=np.uint8)
+        widths = np.diff(self.edges, prepend=0, append=self.size)
+        return np.append(np.repeat(cells, widths), np.uint8(self.cell_count - 1))
+
     @property
     def code_count(self) -> int:
         return self.size
@@ -179,6 +185,14 @@ class NominalMarginal:
     def cell_of(self, codes: Codes) -> NDArray[np.int64]:
         # MISSING is -1, which is the last entry.
         return self._cell[codes]
+
+    def small_cell_of(self, codes: Codes) -> NDArray[np.uint8]:
+        return self.cell_of(codes).astype(np.uint8)
+
+    def cell_table(self) -> NDArray[np.uint8]:
+        """The base cell of every code, and of MISSING last."""
+        every = np.append(np.arange(self.code_count), MISSING)
+        return self.small_cell_of(every)
 
     @property
     def code_count(self) -> int:
