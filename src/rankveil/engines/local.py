@@ -2,7 +2,7 @@
 
 Pieces of a table are shared out among threads; each thread folds what it gets into a state of its own, and the states
 are merged at the end. Decoding and most arithmetic run outside Python's lock, so that threads do. A table of fewer
-pieces than threads is left to the reader's own threads.
+pieces than threads has one reader, whose batches the threads take in turns.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from threading import Lock
+from typing import Protocol
+
+import pyarrow as pa
 
 from rankveil.engines.engine import RowProgress, silent
 from rankveil.engines.fold import Fold, State
@@ -30,53 +33,85 @@ class LocalEngine:
     name: str = "local"
 
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State:
-        pieces = table.pieces()
-        threads = min(self.threads or processors(), len(pieces))
-        queue = _Queue(pieces)
-        if threads <= 1:
-            return _folded(queue, work, progress, reader_threads=self.threads != 1)
+        pieces, columns = table.pieces(), list(work.columns)
+        threads = self.threads or processors()
+        if threads == 1:
+            return _folded(_Queue(pieces, columns), work, progress)
+        source: _Source = _Queue(pieces, columns) if len(pieces) >= threads else _OneReader(pieces, columns)
         with ThreadPoolExecutor(threads, thread_name_prefix="rankveil") as pool:
-            running = [pool.submit(_folded, queue, work, progress) for _ in range(threads)]
+            running = [pool.submit(_folded, source, work, progress) for _ in range(threads)]
             try:
                 return reduce(work.merge, [each.result() for each in running])
             except BaseException:
-                queue.close()  # an interrupted pass does not go on in the other threads
+                source.close()  # an interrupted pass does not go on in the other threads
                 raise
 
 
-class _Queue:
-    """Pieces to be taken, each once; none after a failure."""
+class _Source(Protocol):
+    """Where threads get batches from, each batch once; none after a failure."""
 
-    def __init__(self, pieces: list[Piece]) -> None:
-        self._pieces = iter(pieces)
+    lock: Lock
+
+    def batches(self) -> Iterator[pa.RecordBatch]: ...
+
+    def close(self) -> None: ...
+
+
+class _Queue:
+    """Pieces, each read by the thread that takes it."""
+
+    def __init__(self, pieces: list[Piece], columns: list[str]) -> None:
+        self._pieces, self._columns = iter(pieces), columns
         self.lock = Lock()
 
-    def taken(self) -> Iterator[Piece]:
+    def batches(self) -> Iterator[pa.RecordBatch]:
         while True:
             with self.lock:
                 piece = next(self._pieces, None)
             if piece is None:
                 return
-            yield piece
+            yield from piece.batches(self._columns)
 
     def close(self) -> None:
         with self.lock:
             self._pieces = iter(())
 
 
-def _folded(queue: _Queue, work: Fold[State], progress: RowProgress, *, reader_threads: bool = False) -> State:
-    """What one thread makes of the pieces it gets."""
-    state, columns = work.zero(), list(work.columns)
+class _OneReader:
+    """Few pieces: one reader with threads of its own, whose batches are taken in turns."""
+
+    def __init__(self, pieces: list[Piece], columns: list[str]) -> None:
+        self._batches: Iterator[pa.RecordBatch] = (
+            batch for piece in pieces for batch in piece.batches(columns, threads=True)
+        )
+        self.lock = Lock()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        while True:
+            with self.lock:
+                batch = next(self._batches, None)
+            if batch is None:
+                return
+            yield batch
+            del batch  # not held while the next one is read
+
+    def close(self) -> None:
+        with self.lock:
+            self._batches = iter(())
+
+
+def _folded(source: _Source, work: Fold[State], progress: RowProgress) -> State:
+    """What one thread makes of the batches it gets."""
+    state = work.zero()
     try:
-        for piece in queue.taken():
-            for batch in piece.batches(columns, threads=reader_threads):
-                state = work.step(state, batch)
-                rows = batch.num_rows
-                del batch  # its memory, still in the cache, takes the next one
-                if progress is not silent:
-                    with queue.lock:
-                        progress(rows)
+        for batch in source.batches():
+            state = work.step(state, batch)
+            rows = batch.num_rows
+            del batch  # its memory, still in the cache, takes the next one
+            if progress is not silent:
+                with source.lock:
+                    progress(rows)
     except BaseException:
-        queue.close()
+        source.close()
         raise
     return state

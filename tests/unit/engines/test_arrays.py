@@ -63,5 +63,5 @@ def test_nulls_are_filled_as_pyarrow_fills_them(array: pa.Array, value: bool | i
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(0, 39))
 def test_nulls_are_found_in_any_part_of_an_array(missing: list[bool], start: int) -> None:
-    part = pa.array([None if absent else 1 for absent in [True, *missing]]).slice(min(start, len(missing)))
+    part = pa.array([None if absent else 1 for absent in [True, *missing]], pa.int64()).slice(min(start, len(missing)))
     np.testing.assert_array_equal(nulls_of(part), [value is None for value in part.to_pylist()])
