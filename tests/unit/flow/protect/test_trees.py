@@ -14,10 +14,10 @@ from rankveil.flow.budget import Budget, Price
 from rankveil.flow.declare import Column, Schema
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.declare.domain import Grid
-from rankveil.flow.microaggregate.counts import Counts, count_columns
+from rankveil.flow.microaggregate.counts import CountGrid, Counts, count_columns
 from rankveil.flow.protect.marginals.choose import release_marginals, synopsis_rule
+from rankveil.flow.protect.marginals.partition import TreeShape, level_parts, nested_edges
 from rankveil.flow.protect.marginals.shape import OrderedMarginal
-from rankveil.flow.protect.marginals.tree import TreeShape, level_parts, nested_edges
 from rankveil.noise import Sampler, SeededSource
 
 
@@ -50,7 +50,10 @@ def test_the_levels_of_a_tree_cost_its_price_and_not_more(levels: int, for_top: 
 
 @pytest.mark.parametrize("unit", ["epsilon", "rho"])
 def test_more_records_per_unit_of_noise_give_more_cells(unit: str) -> None:
-    first_levels = [len(nested_edges(100_001, 0, tree_for(reach, unit))[0]) for reach in (5, 20, 31, 40, 100, 200, 299)]
+    first_levels = [
+        len(nested_edges(CountGrid(column(100_000)), tree_for(reach, unit))[0])
+        for reach in (5, 20, 31, 40, 100, 200, 299)
+    ]
     assert first_levels == sorted(first_levels)
     assert first_levels[0] < first_levels[-1] / 2
 
@@ -59,7 +62,7 @@ def test_more_records_per_unit_of_noise_give_more_cells(unit: str) -> None:
 @pytest.mark.parametrize("width", [128, 300, 1000, 100_000])
 def test_a_tree_of_the_rule_has_nested_levels_and_most_of_its_price_on_the_first(reach: float, width: int) -> None:
     shape = tree_for(reach, width=width)
-    levels = nested_edges(width + 1, 0, shape)
+    levels = nested_edges(CountGrid(column(width)), shape)
     assert len(levels) == shape.depth(width + 1) <= 2
     assert all(edges[0] == 0 and edges[-1] == width + 1 and (np.diff(edges) > 0).all() for edges in levels)
     assert set(levels[0]) <= set(levels[-1])
