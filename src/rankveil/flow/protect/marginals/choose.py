@@ -26,7 +26,7 @@ from rankveil.flow.protect.marginals.partition import TreeShape
 from rankveil.flow.protect.marginals.projection import project
 from rankveil.flow.protect.marginals.ranked import ranked_sums
 from rankveil.flow.protect.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
-from rankveil.flow.protect.marginals.tree import Segments, count_tree
+from rankveil.flow.protect.marginals.tree import Segments, count_tree, divided
 from rankveil.noise import RandomSource
 
 BASE_CELLS = 16
@@ -189,9 +189,11 @@ def _released(
         raise ValueError("a tree needs a shape")
     else:
         for_heaps = synopsis.for_heaps if counts.grid.size > synopsis.tree.leaves else Fraction(0)
-        segments = count_tree(counts, rows, price * (1 - for_heaps), synopsis.tree, source)
+        segments, outline = count_tree(counts, rows, price * (1 - for_heaps), synopsis.tree, source)
         if for_heaps:
             segments = find_heaps(counts, segments, price * for_heaps, source)
+        if outline is not None:
+            segments = divided(segments, outline)
         cell_variance = 1.5 * synopsis.tree.depth(counts.grid.size) * variance
     return OrderedMarginal(
         counts.grid.size,

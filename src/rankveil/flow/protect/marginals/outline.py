@@ -3,9 +3,11 @@
 Candidates   bells on the scale asinh(value / unit) and on the plain one, and the even spread, each with none, some or
              most of the records at zero where the column holds amounts. All are public; they are equally likely before
              anything is seen.
-Choice       Each candidate is weighted by the likelihood of the noisy counts, the law of the noise being known. At each
-             point the outline is the weighted median of the candidates' cumulative shares: of all curves, it has the
-             least expected W1 distance from a candidate drawn with these weights.
+Choice       Each candidate has the likelihood of the noisy counts, the law of the noise being known. At each point the
+             outline is the median of the candidates' cumulative shares with likelihood/√σ as weights, σ being the
+             candidate's standard deviation. With the likelihood alone it would have the least expected W1 if one of the
+             candidates were the truth, with likelihood/σ the least expected W1/σ: a spread over the whole range is far
+             off where the truth is narrow. Between the two, √σ did well on both (decision 11).
 Reads        Released counts and the plan, nothing else. It moves no promise, only what is made of the counts.
 """
 
@@ -50,9 +52,17 @@ def outline_of(counts: Counts, edges: Edges, noisy: Floats, noise: Noise, total:
     expected = np.diff(candidates[:, np.searchsorted(points, edges)], axis=1) * total
     off = (noisy - expected) / noise.deviation
     fit = -(off**2).sum(axis=1) / 2 if noise.name == "discrete Gaussian" else -math.sqrt(2) * np.abs(off).sum(axis=1)
-    weight = np.exp(fit - fit.max())
-    likely = weight > _NEGLIGIBLE
+    weight = np.exp(fit - fit.max()) / np.sqrt(_deviations(candidates, points))
+    likely = weight > _NEGLIGIBLE * weight.max()
     return Outline(points, _medians(candidates[likely], weight[likely]))
+
+
+def _deviations(curves: Floats, points: Edges) -> Floats:
+    """Standard deviation of each candidate as a share of the range, at least one step of the bent scale at zero."""
+    share, place = np.diff(curves, axis=1), (points[:-1] + points[1:]) / (2 * points[-1])
+    middle = share @ place
+    deviations: Floats = np.sqrt(np.maximum(share @ place**2 - middle**2, _UNITS**-2.0))
+    return deviations
 
 
 def _medians(curves: Floats, weight: Floats) -> Floats:

@@ -54,8 +54,10 @@ class _Level:
     is_leaf: NDArray[np.bool_] | None = None
 
 
-def count_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource) -> Segments:
-    """Draw the tree and make it consistent."""
+def count_tree(
+    counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource
+) -> tuple[Segments, Outline | None]:
+    """Draw the tree and make it consistent. The shape inside the segments is the outline's, where there is one."""
     grid = counts.grid
     all_edges = [counts.snapped(edges) for edges in nested_edges(grid, shape)]
     wide = grid.size > shape.leaves
@@ -86,7 +88,7 @@ def count_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source
     first = levels[0]
     outline = outline_of(counts, first.edges, first.noisy, noises[0], rows - missing) if shape.outlined else None
     _average_upwards(levels)
-    return _share_downwards(levels, rows - missing, missing, shape, outline, prune=wide)
+    return _share_downwards(levels, rows - missing, missing, shape, outline, prune=wide), outline
 
 
 def _average_upwards(levels: list[_Level]) -> None:
@@ -162,10 +164,9 @@ def _share_downwards(
         mass.append(node_mass[level.is_leaf])
         parents_mass = node_mass
     order = np.argsort(np.concatenate(low), kind="stable")
-    found = Segments(
+    return Segments(
         np.concatenate(low)[order], np.concatenate(high)[order], np.concatenate(mass)[order], missing=missing
     )
-    return found if outline is None else _divided(found, outline)
 
 
 def _expected_shares(edges: Edges, outline: Outline | None) -> Floats:
@@ -175,7 +176,7 @@ def _expected_shares(edges: Edges, outline: Outline | None) -> Floats:
     return even if outline is None else outline.between(edges) + _EVEN_WEIGHT * even
 
 
-def _divided(segments: Segments, outline: Outline) -> Segments:
+def divided(segments: Segments, outline: Outline) -> Segments:
     """Segments divided at the points of the outline, in the proportions that it has inside them."""
     edges = np.unique(np.concatenate([segments.low, segments.high, outline.points]))
     share = _expected_shares(edges, outline)
