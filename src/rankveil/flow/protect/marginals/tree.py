@@ -145,14 +145,18 @@ def _share_downwards(
             estimate = np.where(there, expected + factor[:, None] * away, 0.0)
         kept = there
         if prune or depth == 0:
-            strong, weak = tree.keep, tree.keep_beside
-            significance = estimate[family, place] / deviation[family, place]
-            if depth == 0:  # somewhere there are records
-                strong = min(strong, float(significance.max()) - 1e-9)
+            found, unsure = estimate[family, place], deviation[family, place]
+            significance = found / unsure
+            start, end = level.edges[:-1][nodes], level.edges[1:][nodes]
+            seeds = significance > tree.keep
+            if depth == 0:
+                # Somewhere there are records; and if single values leave many over, some are in the other cells.
+                seeds |= significance >= significance.max()
+                spread = end - start > 1
+                if total - found[~spread].sum() > tree.keep * unsure.max():
+                    seeds |= spread & (significance >= significance[spread].max(initial=-np.inf))
             kept = np.zeros_like(there)
-            kept[family, place] = _connected(
-                significance, level.edges[:-1][nodes], level.edges[1:][nodes], strong, weak
-            )
+            kept[family, place] = _connected(significance, seeds, start, end, tree.keep_beside)
             hopeless = ~kept.any(axis=1)
             kept[hopeless] = there[hopeless]
             estimate = np.where(kept, estimate, 0.0)
@@ -188,10 +192,14 @@ def divided(segments: Segments, outline: Outline) -> Segments:
 
 
 def _connected(
-    significance: Floats, low: NDArray[np.int64], high: NDArray[np.int64], strong: float, weak: float
+    significance: Floats,
+    seeds: NDArray[np.bool_],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    weak: float,
 ) -> NDArray[np.bool_]:
-    """Cells of strong significance, and weaker ones next to them, and next to those."""
-    kept, eligible = significance > strong, significance > weak
+    """The seeds, and weaker cells next to them, and next to those."""
+    kept, eligible = seeds, significance > weak
     linked = high[:-1] == low[1:]
     while True:
         beside = np.zeros_like(kept)
