@@ -142,7 +142,7 @@ def _mean_only(column: Column, grid: Grid, price: Price, rows: int) -> Outlook:
     reach = share * grid.span
     return Outlook(
         (Expectation(column.name, "noise on the mean", reach, _width(grid, reach), min(1.0, share)),),
-        "mostly noise. The budget buys no more than a noisy mean; the shape around it is a guess.",
+        "mostly noise. The plan asks for no more than a noisy mean; the shape around it is a guess.",
     )
 
 

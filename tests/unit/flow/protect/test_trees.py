@@ -18,6 +18,7 @@ from rankveil.flow.microaggregate.counts import CountGrid, Counts, count_columns
 from rankveil.flow.protect.marginals.choose import release_marginals, synopsis_rule
 from rankveil.flow.protect.marginals.partition import TreeShape, level_parts, nested_edges
 from rankveil.flow.protect.marginals.shape import OrderedMarginal
+from rankveil.flow.protect.marginals.tree import count_tree
 from rankveil.noise import Sampler, SeededSource
 
 
@@ -67,6 +68,20 @@ def test_a_tree_of_the_rule_has_nested_levels_and_most_of_its_price_on_the_first
     assert all(edges[0] == 0 and edges[-1] == width + 1 and (np.diff(edges) > 0).all() for edges in levels)
     assert set(levels[0]) <= set(levels[-1])
     assert level_parts(len(levels), shape.for_top)[0] > Fraction(4, 5)
+
+
+@pytest.mark.parametrize("reach", [60, 100, 250])
+def test_records_far_from_a_heap_at_zero_are_not_lost(reach: float) -> None:
+    """Nine in ten are zero, the others lie far from it, in no cell many: that they exist shows in what zero leaves."""
+    wide = column(100_000)
+    rng = np.random.default_rng(2)
+    values = np.where(rng.random(10_000) < 0.9, 0, rng.lognormal(9.0, 0.6, 10_000).clip(0, 100_000)).astype(np.int64)
+    counts = counted(values, wide)
+    amount = Fraction((reach / 10_000) ** 2)
+    for seed in range(8):
+        segments, _ = count_tree(counts, 10_000, Price("rho", amount), tree_for(reach, "rho"), SeededSource(seed))
+        beside = segments.mass[segments.low > 0].sum()
+        assert 300 < beside < 2_000
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.03", "0.1"])

@@ -89,7 +89,8 @@ def _tree_of_few_levels(reach: float, *, pure: bool) -> TreeShape:
     """A wide domain with few records per unit of noise: about 2·sqrt(reach) cells, the heavy ones once more divided.
 
     Most of the price goes to the first level, for the mass of far cells decides variance and W1. There a cell counts
-    as occupied by itself only if noise alone would hardly ever, in any of the cells, reach so far.
+    as occupied by itself only if noise alone would hardly ever, in any of the cells, reach so far. With the fewest
+    cells a column with two or three records per unit of noise still shows whether it is narrow or wide.
     """
     cells = max(_FEWEST_CELLS, round(2 * math.sqrt(reach)))
     nats = math.log(cells / _FALSE_CELLS)

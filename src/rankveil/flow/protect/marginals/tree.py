@@ -6,7 +6,7 @@ Argument     Each level of the tree is a histogram over public cells (plus the c
              sqrt 2 (privacy.md, Q4 and Q6). The price is divided over the levels and composes by addition.
              Reading is lazy: the children of a cell are drawn only if the cell's noisy count is well above the noise.
              That is the full noisy tree, of which a part is thrown away unread, so it costs no more. Everything after
-             the draws is post-processing.
+             the draws is post-processing, the outline that counts are drawn towards included (outline.py).
 Not covered  Which rows hold which values; see relink.
 Arithmetic   Integer counts and exact integer noise; floating point after.
 Reference    Hay, Rastogi, Miklau, Suciu 2010 for consistency; the pruning of noise is our own.
@@ -113,8 +113,9 @@ def _average_upwards(levels: list[_Level]) -> None:
 def _share_downwards(
     levels: list[_Level], total: float, missing: float, tree: TreeShape, outline: Outline | None, *, prune: bool
 ) -> Segments:
-    """Children add up to their parent: drawn towards what is expected without their counts, which is the outline or an
-    even spread, cells of mere noise emptied, the rest non-negative."""
+    """Children add up to their parent: drawn towards what is expected of them, cells of mere noise emptied, the rest
+    non-negative. Expected is what the outline says, or an even spread where there is none.
+    """
     parents_mass = np.array([float(total)])
     low, high, mass = [], [], []
     for depth, level in enumerate(levels):
