@@ -4,10 +4,10 @@ Candidates   bells on the scale asinh(value / unit) and on the plain one, and th
              most of the records at zero where the column holds amounts. All are public; they are equally likely before
              anything is seen.
 Choice       Each candidate has the likelihood of the noisy counts, the law of the noise being known. At each point the
-             outline is the median of the candidates' cumulative shares with likelihood/√σ as weights, σ being the
+             outline is the median of the candidates' cumulative shares with likelihood/σ^¼ as weights, σ being the
              candidate's standard deviation. With the likelihood alone it would have the least expected W1 if one of the
              candidates were the truth, with likelihood/σ the least expected W1/σ: a spread over the whole range is far
-             off where the truth is narrow. Between the two, √σ did well on both (decision 11).
+             off where the truth is narrow. The power between the two is a compromise by trial (decision 11).
 Reads        Released counts and the plan, nothing else. It moves no promise, only what is made of the counts.
 """
 
@@ -52,7 +52,7 @@ def outline_of(counts: Counts, edges: Edges, noisy: Floats, noise: Noise, total:
     expected = np.diff(candidates[:, np.searchsorted(points, edges)], axis=1) * total
     off = (noisy - expected) / noise.deviation
     fit = -(off**2).sum(axis=1) / 2 if noise.name == "discrete Gaussian" else -math.sqrt(2) * np.abs(off).sum(axis=1)
-    weight = np.exp(fit - fit.max()) / np.sqrt(_deviations(candidates, points))
+    weight = np.exp(fit - fit.max()) / _deviations(candidates, points) ** 0.25
     likely = weight > _NEGLIGIBLE * weight.max()
     return Outline(points, _medians(candidates[likely], weight[likely]))
 

@@ -30,6 +30,7 @@ _LOOK_INTO = 4.0  # children are read if a noisy count exceeds this many deviati
 _LOOK_INTO_SMALL = 2.0  # ... or this many, where every code is a leaf
 _SHRINK = 0.7  # how strongly counts are drawn towards what is expected without them (James-Stein)
 _EVEN_WEIGHT = 1e-6
+_LEFT_OVER = 3.0  # deviations: single values leave records over. One question, where `keep` is for one in every cell
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _share_downwards(
                 # Somewhere there are records; and if single values leave many over, some are in the other cells.
                 seeds |= significance >= significance.max()
                 spread = end - start > 1
-                if total - found[~spread].sum() > tree.keep * unsure.max():
+                if total - found[~spread].sum() > min(tree.keep, _LEFT_OVER) * unsure.max():
                     seeds |= spread & (significance >= significance[spread].max(initial=-np.inf))
             kept = np.zeros_like(there)
             kept[family, place] = _connected(significance, seeds, start, end, tree.keep_beside)
