@@ -21,9 +21,9 @@ from rankveil.flow.declare.domain import MISSING, Grid
 from rankveil.flow.microaggregate.blocks import cluster_starts
 from rankveil.flow.microaggregate.counts import CountGrid, count_columns
 from rankveil.flow.protect.marginals.cells import group_nominal, group_ordered
+from rankveil.flow.protect.marginals.partition import TreeShape, nested_edges
 from rankveil.flow.protect.marginals.projection import project
 from rankveil.flow.protect.marginals.ranked import _block_sums, isotonic
-from rankveil.flow.protect.marginals.tree import TreeShape, nested_edges
 from rankveil.flow.relink.select import _scores
 from rankveil.flow.relink.synthetic import counted, divide, fresh_rows, protected_marginals
 from rankveil.noise import SeededSource
@@ -57,7 +57,10 @@ def test_replacing_one_record_moves_one_count_on_every_level_of_a_tree(
     changed = [*values[:place], other, *values[place + 1 :]]
     before, _ = count_columns(dataset_of({"x": values}, [column]), [column])
     after, _ = count_columns(dataset_of({"x": changed}, [column]), [column])
-    for edges in nested_edges(41, 0, TreeShape(leaves=16, branching=4)):
+    even, outlined = (
+        nested_edges(CountGrid(column), TreeShape(16, 4, outlined=outlined)) for outlined in (False, True)
+    )
+    for edges in [*even, *outlined]:
         difference = np.append(
             after["x"].between(edges) - before["x"].between(edges), after["x"].missing - before["x"].missing
         )
@@ -65,18 +68,40 @@ def test_replacing_one_record_moves_one_count_on_every_level_of_a_tree(
         assert (difference**2).sum() <= 2
 
 
-@pytest.mark.parametrize("size, zero", [(1000, 0), (1000, 300), (100_000, 0), (7, 3)])
-@pytest.mark.parametrize("zoom", [None, 10, 100])
-def test_levels_of_a_tree_are_nested_and_public(size: int, zero: int, zoom: int | None) -> None:
-    levels = nested_edges(size, zero, TreeShape(leaves=64, branching=8, zoom=zoom))
+@pytest.mark.parametrize(
+    "size, zero", [(1000, 0), (1000, 300), (1000, 999), (1000, -1), (100_000, 0), (10**7, 5 * 10**5), (7, 3)]
+)
+@pytest.mark.parametrize("outlined", [False, True])
+@pytest.mark.parametrize("leaves, branching", [(64, 8), (6, 6), (216, 6), (48, 8)])
+def test_levels_of_a_tree_are_nested_and_public(
+    size: int, zero: int, outlined: bool, leaves: int, branching: int
+) -> None:
+    grid = CountGrid(number_column("x", size - 1, lower=-zero))
+    levels = nested_edges(grid, TreeShape(leaves, branching, outlined=outlined))
     for coarse, fine in pairwise(levels):
         assert set(coarse) <= set(fine)
     for edges in levels:
         assert edges[0] == 0
         assert edges[-1] == size
         assert (np.diff(edges) > 0).all()
-    if size > 64:
-        assert {zero, zero + 1} <= set(levels[0].tolist())
+    if size > leaves:
+        alone = max(zero, 0)
+        assert {alone, alone + 1} <= set(levels[0].tolist())
+        assert leaves / 2 <= len(levels[-1]) - 1 <= 1.5 * leaves + 4
+
+
+@pytest.mark.parametrize("zero", [0, 50_000, 999_999])
+def test_cells_of_amounts_are_finer_towards_zero_on_both_sides(zero: int) -> None:
+    """And none is wider than it would be if only the even part of the cells were there."""
+    grid = CountGrid(number_column("x", 999_999, lower=-zero))
+    edges = nested_edges(grid, TreeShape(24, 24, outlined=True))[0]
+    width = np.diff(edges)
+    above, below = width[edges[:-1] > zero], width[edges[1:] <= zero][::-1]
+    assert len(above) + len(below) == 24
+    for side in (above, below):
+        assert (np.diff(side) >= 0).all()
+        assert side.max(initial=0) <= 1 + side.sum() / (0.3 * max(len(side), 1))
+    assert width.min() == 1  # zero itself
 
 
 @pytest.mark.parametrize("rows, clusters", [(4, 2), (5, 2), (6, 3)])

@@ -136,6 +136,7 @@ def releases(epsilon: str, delta: str | None) -> tuple[Preview, Records, list[Re
     plan = Plan.from_dict({"release": settings, "columns": columns})
     rng = np.random.default_rng(1)
     income = rng.integers(0, 100_001, ROWS)
+    income[rng.random(ROWS) < 0.05] = 0  # people with 0: where there are none, their cell is emptied and nothing is off
     rare = 1 / np.arange(1, 41) ** 1.5  # few common labels and many rare ones: hardest for counts that must add up
     table = open_table(
         pa.table(

@@ -19,7 +19,7 @@ from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import Grid, Nominal
 from rankveil.flow.microaggregate.counts import CountGrid
 from rankveil.flow.protect.marginals.choose import Synopsis, synopsis_rule
-from rankveil.flow.protect.marginals.tree import level_parts, nested_edges
+from rankveil.flow.protect.marginals.partition import level_parts, nested_edges
 from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
 from rankveil.preview.reach import HALF, MOST, laplace_reach, mean_size, reach_of
 
@@ -98,7 +98,7 @@ def _counted_numbers(column: Column, grid: Grid, synopsis: Synopsis, price: Pric
     counted = CountGrid(column)
     if synopsis.tree is None:
         raise ValueError("a tree needs a shape")
-    edges = nested_edges(counted.size, counted.zero, synopsis.tree)
+    edges = nested_edges(counted, synopsis.tree)
     wide = counted.size > synopsis.tree.leaves
     left = price * (1 - (synopsis.for_heaps if wide else Fraction(0)))
     # Single values are leaves of trees whose levels cost the same; heaps and the middle show on the first level best.
@@ -142,7 +142,7 @@ def _mean_only(column: Column, grid: Grid, price: Price, rows: int) -> Outlook:
     reach = share * grid.span
     return Outlook(
         (Expectation(column.name, "noise on the mean", reach, _width(grid, reach), min(1.0, share)),),
-        "mostly noise. The budget buys no more than a noisy mean; the shape around it is a guess.",
+        "mostly noise. The plan asks for no more than a noisy mean; the shape around it is a guess.",
     )
 
 

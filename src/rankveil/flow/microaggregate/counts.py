@@ -80,6 +80,13 @@ class CountGrid:
         return int(-domain.lower // domain.step) if domain.lower <= 0 else -1
 
     @property
+    def is_amount(self) -> bool:
+        """Whether codes stand for numbers whose range holds zero; dates and ranks have no zero."""
+        domain = self.column.domain
+        plain = isinstance(domain, Grid) and domain.labels is None and domain.date_format is None
+        return plain and 0 <= self.zero < self.size
+
+    @property
     def cell_count(self) -> int:
         """Cells, the one for missing included."""
         cells = self.size if self.edges is None else len(self.edges) - 1

@@ -14,10 +14,11 @@ from rankveil.flow.budget import Budget, Price
 from rankveil.flow.declare import Column, Schema
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.declare.domain import Grid
-from rankveil.flow.microaggregate.counts import Counts, count_columns
+from rankveil.flow.microaggregate.counts import CountGrid, Counts, count_columns
 from rankveil.flow.protect.marginals.choose import release_marginals, synopsis_rule
+from rankveil.flow.protect.marginals.partition import TreeShape, level_parts, nested_edges
 from rankveil.flow.protect.marginals.shape import OrderedMarginal
-from rankveil.flow.protect.marginals.tree import TreeShape, level_parts, nested_edges
+from rankveil.flow.protect.marginals.tree import count_tree
 from rankveil.noise import Sampler, SeededSource
 
 
@@ -50,7 +51,10 @@ def test_the_levels_of_a_tree_cost_its_price_and_not_more(levels: int, for_top: 
 
 @pytest.mark.parametrize("unit", ["epsilon", "rho"])
 def test_more_records_per_unit_of_noise_give_more_cells(unit: str) -> None:
-    first_levels = [len(nested_edges(100_001, 0, tree_for(reach, unit))[0]) for reach in (5, 20, 31, 40, 100, 200, 299)]
+    first_levels = [
+        len(nested_edges(CountGrid(column(100_000)), tree_for(reach, unit))[0])
+        for reach in (5, 20, 31, 40, 100, 200, 299)
+    ]
     assert first_levels == sorted(first_levels)
     assert first_levels[0] < first_levels[-1] / 2
 
@@ -59,11 +63,25 @@ def test_more_records_per_unit_of_noise_give_more_cells(unit: str) -> None:
 @pytest.mark.parametrize("width", [128, 300, 1000, 100_000])
 def test_a_tree_of_the_rule_has_nested_levels_and_most_of_its_price_on_the_first(reach: float, width: int) -> None:
     shape = tree_for(reach, width=width)
-    levels = nested_edges(width + 1, 0, shape)
+    levels = nested_edges(CountGrid(column(width)), shape)
     assert len(levels) == shape.depth(width + 1) <= 2
     assert all(edges[0] == 0 and edges[-1] == width + 1 and (np.diff(edges) > 0).all() for edges in levels)
     assert set(levels[0]) <= set(levels[-1])
     assert level_parts(len(levels), shape.for_top)[0] > Fraction(4, 5)
+
+
+@pytest.mark.parametrize("reach", [60, 100, 250])
+def test_records_far_from_a_heap_at_zero_are_not_lost(reach: float) -> None:
+    """Nine in ten are zero, the others lie far from it, in no cell many: that they exist shows in what zero leaves."""
+    wide = column(100_000)
+    rng = np.random.default_rng(2)
+    values = np.where(rng.random(10_000) < 0.9, 0, rng.lognormal(9.0, 0.6, 10_000).clip(0, 100_000)).astype(np.int64)
+    counts = counted(values, wide)
+    amount = Fraction((reach / 10_000) ** 2)
+    for seed in range(8):
+        segments, _ = count_tree(counts, 10_000, Price("rho", amount), tree_for(reach, "rho"), SeededSource(seed))
+        beside = segments.mass[segments.low > 0].sum()
+        assert 300 < beside < 2_000
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.03", "0.1"])

@@ -22,10 +22,11 @@ from rankveil.flow.declare.domain import Grid
 from rankveil.flow.microaggregate.counts import CountGrid, Counts
 from rankveil.flow.protect.marginals.few import noisy_mean
 from rankveil.flow.protect.marginals.heaps import find_heaps
+from rankveil.flow.protect.marginals.partition import TreeShape
 from rankveil.flow.protect.marginals.projection import project
 from rankveil.flow.protect.marginals.ranked import ranked_sums
 from rankveil.flow.protect.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
-from rankveil.flow.protect.marginals.tree import Segments, TreeShape, count_tree
+from rankveil.flow.protect.marginals.tree import Segments, count_tree, divided
 from rankveil.noise import RandomSource
 
 BASE_CELLS = 16
@@ -33,6 +34,7 @@ _SMALL_DOMAIN = 128
 _MOST_BARS = 1 << 16  # of a histogram that the plan asks for
 _ALL_BELIEVED: dict[str, Any] = {"keep": 1.0, "keep_beside": 0.0}  # of cells that are few, or single values
 _FALSE_CELLS = 0.005  # of a wide column: how many cells of mere noise may be taken for occupied, at most, on average
+_FEWEST_CELLS = 6
 _FOR_TOP = Fraction(17, 20)
 _SHARE_GROWS_UNTIL = 40  # columns with more values than this get no larger share
 
@@ -48,14 +50,14 @@ class Synopsis:
 
     def in_words(self) -> str:
         if self.kind == "tree" and self.tree is not None:
-            return f"count tree, {self.tree.leaves} leaves" + (", finer at zero" if self.tree.zoom else "")
+            return f"count tree, {self.tree.leaves} leaves" + (", finer at zero" if self.tree.outlined else "")
         if self.kind == "ranked":
             return f"ranked sums of {self.clusters} clusters"
         return {"histogram": "histogram", "mean": "mean only"}[self.kind]
 
 
 def synopsis_rule(column: Column, rows: int, price: Price) -> Synopsis:
-    """The public rule: by the number of records per unit of noise, the size of the domain and its scale."""
+    """The public rule: by the number of records per unit of noise and the size of the domain."""
     size = CountGrid(column).size
     if not isinstance(column.domain, Grid):
         return Synopsis("histogram")
@@ -64,21 +66,16 @@ def synopsis_rule(column: Column, rows: int, price: Price) -> Synopsis:
         return Synopsis("ranked", clusters=max(2, min(round(reach / 8), 64)))
     if column.synopsis == "histogram":
         return Synopsis("tree", TreeShape(_MOST_BARS, _MOST_BARS, **({} if size > _MOST_BARS else _ALL_BELIEVED)))
-    log, pure = column.domain.log, price.unit == "epsilon"
+    pure = price.unit == "epsilon"
     if size <= _SMALL_DOMAIN:
         return Synopsis("tree", _tree_to_single_values(size, reach))
-    if column.synopsis == "mean" or (column.synopsis == "auto" and reach < (8 if log else 4)):
+    if column.synopsis == "mean":
         return Synopsis("mean")
-    if not log and reach < (1500 if pure else 300):
+    if reach < (1500 if pure else 300):
         return Synopsis("tree", _tree_of_few_levels(reach, pure=pure))
-    zoom = (10 if reach < 200 else 100) if log else None
-    if reach < 300:
-        return Synopsis("tree", TreeShape(64, 8, zoom, keep=4.0 if pure else 3.0), Fraction(5, 100))
-    if reach < 1500 and pure:
-        return Synopsis("tree", TreeShape(64, 8, zoom), Fraction(5, 100))
     if reach < 5000:
-        return Synopsis("tree", TreeShape(216, 6, zoom), Fraction(10, 100))
-    return Synopsis("tree", TreeShape(512, 8, zoom), Fraction(10, 100))
+        return Synopsis("tree", TreeShape(216, 6, outlined=True), Fraction(10, 100))
+    return Synopsis("tree", TreeShape(512, 8, outlined=True), Fraction(10, 100))
 
 
 def _tree_to_single_values(size: int, reach: float) -> TreeShape:
@@ -92,14 +89,15 @@ def _tree_of_few_levels(reach: float, *, pure: bool) -> TreeShape:
     """A wide domain with few records per unit of noise: about 2·sqrt(reach) cells, the heavy ones once more divided.
 
     Most of the price goes to the first level, for the mass of far cells decides variance and W1. There a cell counts
-    as occupied by itself only if noise alone would hardly ever, in any of the cells, reach so far.
+    as occupied by itself only if noise alone would hardly ever, in any of the cells, reach so far. With the fewest
+    cells a column with two or three records per unit of noise still shows whether it is narrow or wide.
     """
-    cells = max(8, round(2 * math.sqrt(reach)))
+    cells = max(_FEWEST_CELLS, round(2 * math.sqrt(reach)))
     nats = math.log(cells / _FALSE_CELLS)
     keep = nats / math.sqrt(2) if pure else math.sqrt(2 * nats)
     if reach < 32:
-        return TreeShape(cells, cells, keep=keep)
-    return TreeShape(8 * cells, 8, keep=keep, most_levels=2, for_top=_FOR_TOP)
+        return TreeShape(cells, cells, outlined=True, keep=keep)
+    return TreeShape(8 * cells, 8, outlined=True, keep=keep, most_levels=2, for_top=_FOR_TOP)
 
 
 def column_parts(columns: Sequence[Column], price_unit: str) -> dict[str, Fraction]:
@@ -193,9 +191,11 @@ def _released(
         raise ValueError("a tree needs a shape")
     else:
         for_heaps = synopsis.for_heaps if counts.grid.size > synopsis.tree.leaves else Fraction(0)
-        segments = count_tree(counts, rows, price * (1 - for_heaps), synopsis.tree, source)
+        segments, outline = count_tree(counts, rows, price * (1 - for_heaps), synopsis.tree, source)
         if for_heaps:
             segments = find_heaps(counts, segments, price * for_heaps, source)
+        if outline is not None:
+            segments = divided(segments, outline)
         cell_variance = 1.5 * synopsis.tree.depth(counts.grid.size) * variance
     return OrderedMarginal(
         counts.grid.size,

@@ -1,4 +1,4 @@
-"""Only a noisy mean: the synopsis of a numeric column whose share of the budget buys no more.
+"""Only a noisy mean: the synopsis of a numeric column where the plan says `synopsis = "mean"`.
 
 Guarantee    Differentially private at the price it is given.
 Argument     The sum of all codes is the ranked sum of a single cluster: L1 = L2 = D (privacy.md, Corollary 1). Missing

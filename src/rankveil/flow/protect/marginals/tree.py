@@ -6,7 +6,7 @@ Argument     Each level of the tree is a histogram over public cells (plus the c
              sqrt 2 (privacy.md, Q4 and Q6). The price is divided over the levels and composes by addition.
              Reading is lazy: the children of a cell are drawn only if the cell's noisy count is well above the noise.
              That is the full noisy tree, of which a part is thrown away unread, so it costs no more. Everything after
-             the draws is post-processing.
+             the draws is post-processing, the outline that counts are drawn towards included (outline.py).
 Not covered  Which rows hold which values; see relink.
 Arithmetic   Integer counts and exact integer noise; floating point after.
 Reference    Hay, Rastogi, Miklau, Suciu 2010 for consistency; the pruning of noise is our own.
@@ -14,41 +14,23 @@ Reference    Hay, Rastogi, Miklau, Suciu 2010 for consistency; the pruning of no
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.flow.budget import Price
 from rankveil.flow.microaggregate.counts import Counts
+from rankveil.flow.protect.marginals.outline import Outline, outline_of
+from rankveil.flow.protect.marginals.partition import Edges, TreeShape, level_parts, nested_edges
 from rankveil.flow.protect.marginals.projection import Floats, project_rows
 from rankveil.noise import RandomSource
 
 _LOOK_INTO = 4.0  # children are read if a noisy count exceeds this many deviations ...
 _LOOK_INTO_SMALL = 2.0  # ... or this many, where every code is a leaf
-_SHRINK = 0.7  # how strongly the shape inside a cell is drawn towards uniform (James-Stein)
-
-
-@dataclass(frozen=True)
-class TreeShape:
-    """Public: how many leaves, how many children a node has, and whether leaves are finer around zero."""
-
-    leaves: int
-    branching: int
-    zoom: int | None = None  # leaves are equally wide below 1/zoom of the domain and widen beyond; None: equal widths
-    keep: float = 2.0  # deviations above which a cell is taken for real by itself
-    keep_beside: float = 0.5  # the same for a cell beside one that is
-    most_levels: int | None = None  # None: as many as the branching asks for
-    for_top: Fraction | None = None  # the first level's part of the price; None: all levels get the same
-
-    def depth(self, size: int) -> int:
-        """Levels of the tree over a domain of this size."""
-        levels, nodes = 1, min(size, self.leaves)
-        while nodes > self.branching * 1.5 and levels != self.most_levels:
-            levels, nodes = levels + 1, math.ceil(nodes / self.branching)
-        return levels
+_SHRINK = 0.7  # how strongly counts are drawn towards what is expected without them (James-Stein)
+_EVEN_WEIGHT = 1e-6
+_LEFT_OVER = 3.0  # deviations: single values leave records over. One question, where `keep` is for one in every cell
 
 
 @dataclass(frozen=True)
@@ -73,38 +55,12 @@ class _Level:
     is_leaf: NDArray[np.bool_] | None = None
 
 
-def nested_edges(size: int, zero: int, shape: TreeShape) -> list[NDArray[np.int64]]:
-    """Public edges of all levels, coarse to fine; each level's edges contain those of the level above."""
-    leaves, depth = min(size, shape.leaves), shape.depth(size)
-    places = [np.append(np.arange(0, leaves, shape.branching ** (depth - 1 - level)), leaves) for level in range(depth)]
-    if leaves == size:
-        return places
-    zero = min(max(zero, 0), size - 1)
-    # Zero, or the lower end, is where heaps are: it is a cell of its own on every level.
-    alone = np.array([zero, zero + 1])
-    if shape.zoom is None:
-        return [np.union1d(place * size // leaves, alone) for place in places]
-    unit = size / shape.zoom
-    first, last = math.asinh(-zero / unit), math.asinh((size - zero) / unit)
-    edges = []
-    for place in places:
-        values = np.rint(zero + unit * np.sinh(first + (last - first) * place / leaves)).astype(np.int64)
-        values[0], values[-1] = 0, size
-        edges.append(np.union1d(values, alone))
-    return edges
-
-
-def level_parts(levels: int, for_top: Fraction | None) -> list[Fraction]:
-    """How the price is divided over the levels; the parts add up to 1."""
-    if levels == 1 or for_top is None:
-        return [Fraction(1, levels)] * levels
-    return [for_top] + [(1 - for_top) / (levels - 1)] * (levels - 1)
-
-
-def count_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource) -> Segments:
-    """Draw the tree and make it consistent."""
+def count_tree(
+    counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource
+) -> tuple[Segments, Outline | None]:
+    """Draw the tree and make it consistent. The shape inside the segments is the outline's, where there is one."""
     grid = counts.grid
-    all_edges = [counts.snapped(edges) for edges in nested_edges(grid.size, grid.zero, shape)]
+    all_edges = [counts.snapped(edges) for edges in nested_edges(grid, shape)]
     wide = grid.size > shape.leaves
     noises = [
         (price * part).laplace_or_gaussian(l1=2, l2_squared=2) for part in level_parts(len(all_edges), shape.for_top)
@@ -130,8 +86,10 @@ def count_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source
         above, open_above = edges, read & (noisy > look_into * noise.deviation)
         if not open_above.any():
             break
+    first = levels[0]
+    outline = outline_of(counts, first.edges, first.noisy, noises[0], rows - missing) if shape.outlined else None
     _average_upwards(levels)
-    return _share_downwards(levels, rows - missing, missing, shape, prune=wide)
+    return _share_downwards(levels, rows - missing, missing, shape, outline, prune=wide), outline
 
 
 def _average_upwards(levels: list[_Level]) -> None:
@@ -153,8 +111,12 @@ def _average_upwards(levels: list[_Level]) -> None:
         below = level
 
 
-def _share_downwards(levels: list[_Level], total: float, missing: float, tree: TreeShape, *, prune: bool) -> Segments:
-    """Children add up to their parent: drawn towards uniform, cells of mere noise emptied, the rest non-negative."""
+def _share_downwards(
+    levels: list[_Level], total: float, missing: float, tree: TreeShape, outline: Outline | None, *, prune: bool
+) -> Segments:
+    """Children add up to their parent: drawn towards what is expected of them, cells of mere noise emptied, the rest
+    non-negative. Expected is what the outline says, or an even spread where there is none.
+    """
     parents_mass = np.array([float(total)])
     low, high, mass = [], [], []
     for depth, level in enumerate(levels):
@@ -174,29 +136,33 @@ def _share_downwards(levels: list[_Level], total: float, missing: float, tree: T
         there = padded(np.ones(len(nodes)), shape) > 0
         estimate = padded(level.estimate[nodes], shape)
         deviation = padded(np.sqrt(level.variance[nodes]), shape)
-        width = padded(np.diff(level.edges)[nodes], shape)
+        share = padded(_expected_shares(level.edges, outline)[nodes], shape)
         totals = parents_mass[families]
         estimate = np.where(there, estimate + ((totals - estimate.sum(axis=1)) / sizes)[:, None], 0.0)
-        uniform = totals[:, None] * width / width.sum(axis=1, keepdims=True)
-        if depth > 0:
-            away = np.where(there, estimate - uniform, 0.0)
+        expected = totals[:, None] * share / share.sum(axis=1, keepdims=True)
+        if depth > 0 or outline is not None:
+            away = np.where(there, estimate - expected, 0.0)
             noise_energy = _SHRINK * np.maximum(sizes - 1, 0.5) * (deviation**2).max(axis=1)
             factor = np.maximum(0.0, 1 - noise_energy / np.maximum((away**2).sum(axis=1), 1e-9))
-            estimate = np.where(there, uniform + factor[:, None] * away, 0.0)
+            estimate = np.where(there, expected + factor[:, None] * away, 0.0)
         kept = there
         if prune or depth == 0:
-            strong, weak = tree.keep, tree.keep_beside
-            significance = estimate[family, place] / deviation[family, place]
-            if depth == 0:  # somewhere there are records
-                strong = min(strong, float(significance.max()) - 1e-9)
+            found, unsure = estimate[family, place], deviation[family, place]
+            significance = found / unsure
+            start, end = level.edges[:-1][nodes], level.edges[1:][nodes]
+            seeds = significance > tree.keep
+            if depth == 0:
+                # Somewhere there are records; and if single values leave many over, some are in the other cells.
+                seeds |= significance >= significance.max()
+                spread = end - start > 1
+                if total - found[~spread].sum() > min(tree.keep, _LEFT_OVER) * unsure.max():
+                    seeds |= spread & (significance >= significance[spread].max(initial=-np.inf))
             kept = np.zeros_like(there)
-            kept[family, place] = _connected(
-                significance, level.edges[:-1][nodes], level.edges[1:][nodes], strong, weak
-            )
+            kept[family, place] = _connected(significance, seeds, start, end, tree.keep_beside)
             hopeless = ~kept.any(axis=1)
             kept[hopeless] = there[hopeless]
             estimate = np.where(kept, estimate, 0.0)
-            estimate[hopeless] = uniform[hopeless]
+            estimate[hopeless] = expected[hopeless]
         node_mass = np.zeros(len(level.noisy))
         node_mass[nodes] = project_rows(estimate, totals, kept)[family, place]
         low.append(level.edges[:-1][level.is_leaf])
@@ -209,11 +175,33 @@ def _share_downwards(levels: list[_Level], total: float, missing: float, tree: T
     )
 
 
+def _expected_shares(edges: Edges, outline: Outline | None) -> Floats:
+    """Of each cell, before its count is seen."""
+    even: Floats = np.diff(edges) / (edges[-1] - edges[0])
+    # Where the outline says nothing of a region, the shape inside it is even.
+    return even if outline is None else outline.between(edges) + _EVEN_WEIGHT * even
+
+
+def divided(segments: Segments, outline: Outline) -> Segments:
+    """Segments divided at the points of the outline, in the proportions that it has inside them."""
+    edges = np.unique(np.concatenate([segments.low, segments.high, outline.points]))
+    share = _expected_shares(edges, outline)
+    of = np.searchsorted(segments.low, edges[:-1], side="right") - 1
+    inside = (of >= 0) & (edges[:-1] < segments.high[of])
+    low, high, share, of = edges[:-1][inside], edges[1:][inside], share[inside], of[inside]
+    whole = np.bincount(of, share, minlength=len(segments.mass))
+    return Segments(low, high, segments.mass[of] * share / whole[of], segments.missing)
+
+
 def _connected(
-    significance: Floats, low: NDArray[np.int64], high: NDArray[np.int64], strong: float, weak: float
+    significance: Floats,
+    seeds: NDArray[np.bool_],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    weak: float,
 ) -> NDArray[np.bool_]:
-    """Cells of strong significance, and weaker ones next to them, and next to those."""
-    kept, eligible = significance > strong, significance > weak
+    """The seeds, and weaker cells next to them, and next to those."""
+    kept, eligible = seeds, significance > weak
     linked = high[:-1] == low[1:]
     while True:
         beside = np.zeros_like(kept)
