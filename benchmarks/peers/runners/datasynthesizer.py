@@ -17,7 +17,7 @@ def release(frame, request):
     output = request.folder / "synthetic.csv"
     # user: begin
     types = {c["name"]: "String" if c["kind"] == "category" else "Integer" for c in request.columns}
-    labels = {c["name"]: {"data_type": "String", "distribution_bins": c["labels"]} for c in request.labels}
+    labels = {c["name"]: c["labels"] for c in request.labels}
     domains.write_text(json.dumps(labels))
     describer = DataDescriber()
     describer.describe_dataset_in_correlated_attribute_mode(

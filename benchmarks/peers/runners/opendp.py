@@ -5,7 +5,8 @@ is drawn again from the bin it came in; a label may come out missing, which `run
 
 Its MST adds up shares of the budget in floats, rounding up, and then refuses a sum that is a last digit too large
 ("insufficient budget for query: 0.04999999999999998 > 0.049999999999999975"). `within_rounding` finds a slightly
-smaller budget that gets through, if there is one. It reads ε and the number of columns only.
+smaller budget that gets through, if there is one. It reads ε and the number of columns only. Under zCDP further sums
+are rounded, so a refused budget is tried again, up to nine times, each time a ten-thousandth smaller.
 """
 
 import math
@@ -13,6 +14,7 @@ from fractions import Fraction
 
 import opendp.prelude as dp
 import polars as pl
+from opendp.mod import OpenDPException
 from runner import bins_of, drawn_from_bins, edges, main, rho_of
 
 
@@ -34,9 +36,20 @@ def within_rounding(budget, columns):
 
 
 def release(frame, request):
+    asked = request.epsilon, rho_of(request.epsilon, request.delta)
+    step = 0
+    while True:
+        try:
+            return released_within(frame, request, *(budget * (1 - step * 1e-4) for budget in asked))
+        except OpenDPException as error:
+            step += 1
+            if "insufficient budget" not in str(error) or step == 10:
+                raise
+
+
+def released_within(frame, request, epsilon, rho):
     # user: begin
     cuts = {c["name"]: (edges(c)[1:-1] - 1).tolist() for c in request.numbers}
-    epsilon, rho = request.epsilon, rho_of(request.epsilon, request.delta)
     if request.variant != "AIM":
         epsilon, rho = (within_rounding(budget, len(request.columns)) for budget in (epsilon, rho))
     dp.enable_features("contrib")
