@@ -158,9 +158,9 @@ def test_bounds_read_from_the_data_are_caught(name: str) -> None:
 def test_cells_from_true_ranks_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def rank_cells(marginal: OrderedMarginal, codes: np.ndarray) -> np.ndarray:
         ranks = np.argsort(np.argsort(codes, kind="stable"), kind="stable")
-        return ranks * marginal.cell_count // max(len(codes), 1)
+        return (ranks * marginal.cell_count // max(len(codes), 1)).astype(np.uint8)
 
-    monkeypatch.setattr(OrderedMarginal, "cell_of", rank_cells)
+    monkeypatch.setattr(OrderedMarginal, "small_cell_of", rank_cells)
     found = first_refutation(name)
     assert found is not None
     assert found.lower_bound > 1.05 * found.claimed

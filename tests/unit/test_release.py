@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -245,6 +246,7 @@ def test_no_value_of_the_data_is_in_the_certificate(write_table: Write, tmp_path
     plan = Plan.parse(plan_text(columns, method=method, k=2, epsilon="0.001"))
     release(write_table("age,city,note\n" + rows), plan, out=tmp_path / "out", accept_no_guarantee=True)
     text = (tmp_path / "out" / "certificate.json").read_text()
+    text = re.sub(r"\b[0-9a-f]{64}\b", "", text)  # four digits may well occur in a digest
     assert "7771" not in text
     assert "Zanzibar" not in text
     assert "Rome" not in text
