@@ -16,7 +16,7 @@ import pyarrow as pa
 from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
-from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter, open_table
+from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter
 from rankveil.engines.spark import FrameTable, SparkEngine, is_spark_frame
 from rankveil.errors import GuaranteeError, OutputError, PlanError, RankveilError
 from rankveil.flow.budget import Budget
@@ -122,7 +122,7 @@ def release(
     method = check_consent(plan, accept_no_guarantee=accept_no_guarantee)
     source = SystemSource() if source is None else source
     engine = _engine_for(table) if engine is None else engine
-    opened = _opened(table, plan, engine)
+    opened = engine.open(table, separator=plan.table.separator, encoding=plan.table.encoding)
     schema = declare(plan, opened)
     _check_engine(engine, method, schema, out)
     escape_formulas = escape_formulas and out is not None and _file_format(opened) == "csv"
@@ -195,11 +195,6 @@ def _engine_for(table: object) -> Engine:
     return SparkEngine(table.sparkSession) if is_spark_frame(table) else LocalEngine()  # type: ignore[attr-defined]
 
 
-def _opened(table: object, plan: Plan, engine: Engine) -> Table:
-    opener = engine.open if isinstance(engine, SparkEngine) else open_table
-    return opener(table, separator=plan.table.separator, encoding=plan.table.encoding)
-
-
 def _check_engine(engine: Engine, method: Method, schema: Schema, out: str | Path | None) -> None:
     """Refuse what a cluster cannot do, before anything is read.
 
@@ -259,8 +254,7 @@ class _Book:
     ) -> _Book:
         where = default_ledger_path() if path is None else Path(path)
         with Ledger(where, clock=clock) as ledger:
-            run = engine.map if isinstance(engine, SparkEngine) else map
-            identity = fingerprint(table, plan.release.population, ledger.key, run)
+            identity = fingerprint(table, plan.release.population, ledger.key, engine.map)
             epsilon = Fraction(plan.release.epsilon) if method.differentially_private else None
             note = f"{method.name}, reference {reference}" if reference else method.name
             reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), note)

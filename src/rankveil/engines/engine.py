@@ -6,11 +6,14 @@ Guarantee    Every engine gives the same state for the same rows, bit for bit: s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 from rankveil.engines.fold import Fold, State
 from rankveil.engines.table import Table
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 RowProgress = Callable[[int], None]
 """Is told the number of rows that were just done, in any order, from one thread at a time."""
@@ -30,10 +33,16 @@ def no_meter(expected: int | None) -> RowProgress:
 
 
 class Engine(Protocol):
-    """Runs a fold over all rows of a table."""
+    """Opens tables, runs folds over all their rows, and does work that falls into parts."""
 
     @property
     def name(self) -> str:
         """local, spark"""
+
+    def open(self, source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
+        """A table, without reading its rows."""
+
+    def map(self, task: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[Made]:
+        """What `task` makes of each item, in their order. The task may run more than once for an item."""
 
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State: ...

@@ -8,7 +8,7 @@ pieces than threads has one reader, whose batches the threads take in turns.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
@@ -17,8 +17,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from rankveil.engines.engine import RowProgress, silent
+from rankveil.engines.engine import Item, Made, RowProgress, silent
 from rankveil.engines.fold import Fold, State
+from rankveil.engines.source import open_table
 from rankveil.engines.table import Piece, Table
 
 
@@ -31,6 +32,12 @@ def processors() -> int:
 class LocalEngine:
     threads: int | None = None  # one for each processor
     name: str = "local"
+
+    def open(self, source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
+        return open_table(source, separator=separator, encoding=encoding)
+
+    def map(self, task: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[Made]:
+        return map(task, items)
 
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State:
         pieces, columns = table.pieces(), list(work.columns)

@@ -13,11 +13,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
-from rankveil.engines.engine import RowProgress, silent
+from rankveil.engines.engine import Item, Made, RowProgress, silent
 from rankveil.engines.fold import Fold, State
 from rankveil.engines.spark import session as sessions
 from rankveil.engines.spark.table import FrameTable, open_for_spark
@@ -37,9 +37,6 @@ from rankveil.errors import OutputError, RankveilError, TableError
 
 FAN_IN = 16  # states merged by one task
 _TASKS_PER_SLOT = 4  # more would send more states, fewer would leave slots idle at the end
-
-Item = TypeVar("Item")
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
