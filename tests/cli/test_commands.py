@@ -85,7 +85,7 @@ def test_a_dry_run_does_not_even_open_a_poisoned_table(
 
     monkeypatch.setattr("rankveil.engines.open_table", poisoned)
     monkeypatch.setattr("rankveil.engines.source.open_table", poisoned)
-    monkeypatch.setattr("rankveil.pipeline.open_table", poisoned)
+    monkeypatch.setattr("rankveil.engines.local.open_table", poisoned)
     assert cli("release", tmp_path, "--plan", write_plan(), "--dry-run").code == 0
     assert cli("release", tmp_path, "--plan", write_plan(), "--out", tmp_path / "out").code == 1
 
