@@ -69,7 +69,7 @@ class Tab:
     def another(self) -> Any:
         """A second tab of the same browser."""
         page = self.context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(120_000)  # machines are shared; no test is about speed
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
         return page
@@ -112,7 +112,7 @@ def step(page: Any, name: str) -> Any:
 
 
 def until_heading(page: Any, words: str) -> None:
-    page.wait_for_selector(f"h1:has-text('{words}')", timeout=60_000)
+    page.wait_for_selector(f"h1:has-text('{words}')", timeout=120_000)
 
 
 def spends(server: Server) -> int:
@@ -173,7 +173,7 @@ def test_the_whole_flow_on_adult_ends_in_a_release_that_verify_accepts(
         until_heading(page, "Released")
         assert "differentially private with ε = 1" in page.inner_text(".statement")
         page.get_by_role("button", name="Evaluate this release").click()
-        page.wait_for_selector("#evaluate iframe", timeout=90_000)
+        page.wait_for_selector("#evaluate iframe", timeout=180_000)
         report = page.frame_locator("#evaluate iframe")
         assert "INTERNAL" in report.locator("body").inner_text()
         check(page, screenshots, "result")
