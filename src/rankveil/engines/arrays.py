@@ -1,7 +1,7 @@
 """Arrow arrays from NumPy's and from texts, and back, without loading pandas.
 
 `pa.array`, `pa.scalar` and `to_numpy` import pandas wherever it is installed, to ask whether it plays a part. For a
-table in a file that is a third of a second and 50 MB for nothing; buffers are handed over by themselves instead.
+table in a file that is some tenths of a second and 30 MB for nothing; buffers are handed over by themselves instead.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _folded(source: _Source, work: Fold[State], progress: RowProgress) -> State:
         for batch in source.batches():
             state = work.step(state, batch)
             rows = batch.num_rows
-            del batch  # its memory, still in the cache, takes the next one
+            del batch  # not held while the next one is read
             if progress is not silent:
                 with source.lock:
                     progress(rows)

@@ -37,8 +37,8 @@ class CodeFold(Protocol, Generic[State]):
 class _Encoding(Mapping[str, Codes]):
     """The codes of a batch, made when they are asked for and not kept.
 
-    So a column is used while the processor's cache holds it. What does not fit the plan is tallied on the way; columns
-    that nobody has asked for are checked by `tally`.
+    So the codes of one column are in memory at a time. What does not fit the plan is tallied on the way; columns that
+    nobody has asked for are checked by `tally`.
     """
 
     def __init__(self, columns: Mapping[str, Column], batch: pa.RecordBatch) -> None:
