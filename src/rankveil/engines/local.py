@@ -8,12 +8,13 @@ pieces than threads has one reader, whose batches the threads take in turns.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from threading import Lock
-from typing import Protocol
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -21,6 +22,8 @@ from rankveil.engines.engine import Item, Made, RowProgress, silent
 from rankveil.engines.fold import Fold, State
 from rankveil.engines.source import open_table
 from rankveil.engines.table import Piece, Table
+
+T = TypeVar("T")
 
 
 def processors() -> int:
@@ -42,83 +45,65 @@ class LocalEngine:
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State:
         pieces, columns = table.pieces(), list(work.columns)
         threads = self.threads or processors()
-        if threads == 1:
-            return _folded(_Queue(pieces, columns), work, progress)
-        source: _Source = _Queue(pieces, columns) if len(pieces) >= threads else _OneReader(pieces, columns)
-        with ThreadPoolExecutor(threads, thread_name_prefix="rankveil") as pool:
-            running = [pool.submit(_folded, source, work, progress) for _ in range(threads)]
-            try:
-                return reduce(work.merge, [each.result() for each in running])
-            except BaseException:
-                source.close()  # an interrupted pass does not go on in the other threads
-                raise
+        if threads == 1 or len(pieces) >= threads:
+            queue = _Turns(pieces)
+            return _shared_out(queue, lambda: _read(queue, columns), threads, work, progress)
+        # Few pieces: one reader, which uses threads of its own.
+        reader = _Turns(_read(pieces, columns, threads=True))
+        return _shared_out(reader, lambda: reader, threads, work, progress)
 
 
-class _Source(Protocol):
-    """Where threads get batches from, each batch once; none after a failure."""
-
-    lock: Lock
-
-    def batches(self) -> Iterator[pa.RecordBatch]: ...
-
-    def close(self) -> None: ...
+def _read(pieces: Iterable[Piece], columns: list[str], threads: bool = False) -> Iterator[pa.RecordBatch]:
+    """The batches of one piece after another. No generator: it would hold a batch while the next one is read."""
+    return chain.from_iterable(piece.batches(columns, threads=threads) for piece in pieces)
 
 
-class _Queue:
-    """Pieces, each read by the thread that takes it."""
+class _Turns(Iterator[T]):
+    """Items that threads take in turns, each item once; none after a failure."""
 
-    def __init__(self, pieces: list[Piece], columns: list[str]) -> None:
-        self._pieces, self._columns = iter(pieces), columns
+    def __init__(self, items: Iterable[T]) -> None:
+        self._items = iter(items)
         self.lock = Lock()
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        while True:
-            with self.lock:
-                piece = next(self._pieces, None)
-            if piece is None:
-                return
-            yield from piece.batches(self._columns)
+    def __next__(self) -> T:
+        with self.lock:
+            return next(self._items)
 
     def close(self) -> None:
         with self.lock:
-            self._pieces = iter(())
+            self._items = iter(())
 
 
-class _OneReader:
-    """Few pieces: one reader with threads of its own, whose batches are taken in turns."""
+def _shared_out(
+    shared: _Turns[Any],
+    batches: Callable[[], Iterator[pa.RecordBatch]],
+    threads: int,
+    work: Fold[State],
+    progress: RowProgress,
+) -> State:
+    """One state for each thread, of the batches it gets, merged at the end."""
 
-    def __init__(self, pieces: list[Piece], columns: list[str]) -> None:
-        self._batches: Iterator[pa.RecordBatch] = (
-            batch for piece in pieces for batch in piece.batches(columns, threads=True)
-        )
-        self.lock = Lock()
+    def folded() -> State:
+        state = work.zero()
+        try:
+            for batch in batches():
+                state = work.step(state, batch)
+                rows = batch.num_rows
+                del batch  # not held while the next one is read
+                if progress is not silent:
+                    with shared.lock:
+                        progress(rows)
+        except BaseException:
+            shared.close()
+            raise
+        return state
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        while True:
-            with self.lock:
-                batch = next(self._batches, None)
-            if batch is None:
-                return
-            yield batch
-            del batch  # not held while the next one is read
-
-    def close(self) -> None:
-        with self.lock:
-            self._batches = iter(())
-
-
-def _folded(source: _Source, work: Fold[State], progress: RowProgress) -> State:
-    """What one thread makes of the batches it gets."""
-    state = work.zero()
-    try:
-        for batch in source.batches():
-            state = work.step(state, batch)
-            rows = batch.num_rows
-            del batch  # not held while the next one is read
-            if progress is not silent:
-                with source.lock:
-                    progress(rows)
-    except BaseException:
-        source.close()
-        raise
-    return state
+    if threads == 1:
+        return folded()
+    with ThreadPoolExecutor(threads, thread_name_prefix="rankveil") as pool:
+        running = [pool.submit(folded) for _ in range(threads)]
+        try:
+            return reduce(work.merge, [each.result() for each in running])
+        except BaseException:
+            shared.close()  # an interrupted pass does not go on in the other threads
+            raise
