@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers import recoding
 from benchmarks.peers.cache import Run, Status
 from benchmarks.peers.data import ROOT, Data
 from benchmarks.peers.environments import EnvironmentFailed, interpreter
@@ -77,8 +78,12 @@ def execute(workshop: Workshop, system: System, data: Data, epsilon: str, seed: 
     folder = workshop.folder / "runs" / f"{data.name}-{epsilon}-{system.slug}-{seed}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    table, told = workshop.table(data), data
+    if system.recoded:
+        told, table = recoding.recoded(data), folder / "table.csv"
+        recoding.recode(data, workshop.table(data), table)
     request = {
-        "table": str(workshop.table(data)), "columns": data.columns, "epsilon": epsilon, "delta": DELTA, "seed": seed,
+        "table": str(table), "columns": told.columns, "epsilon": epsilon, "delta": DELTA, "seed": seed,
         "variant": system.variant, "k": K, "folder": str(folder), "output": str(output),
         "report": str(folder / "report.json"),
     }  # fmt: skip
@@ -97,6 +102,8 @@ def execute(workshop: Workshop, system: System, data: Data, epsilon: str, seed: 
         message = f"stopped after {cost['processor_seconds']:.0f} s of processor time"
     elif status == "failed":
         message = trimmed(report.get("error") or _last_line(folder / "stderr.txt", cost["exit_code"]), data)
+    elif system.recoded:
+        recoding.restore(data, output, seed or 0)
     shutil.rmtree(folder)
     return Cost(status, message, cost["seconds"], cost["processor_seconds"], cost["peak_mb"], report)
 

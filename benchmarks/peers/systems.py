@@ -18,6 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 OURS = "rankveil synthetic"
 RUNNERS = HERE / "runners"
+SOURCE = HERE.parents[1] / "src" / "rankveil"
 BEGIN, END = "# user: begin", "# user: end"
 
 ADD_REMOVE, REPLACE = "add or remove one", "replace one"
@@ -31,6 +32,7 @@ class System:
     guarantee: str = "(ε, δ)"
     neighbours: str = ADD_REMOVE
     bins: str = "32 equal bins"
+    recoded: bool = False  # gets our public cells, see recoding.py
     ranked: bool = True
     runs: int | None = None  # fewer than asked for, where runs cannot differ
     doubt: str = ""
@@ -61,15 +63,17 @@ class System:
         """Of all that makes its releases, the data apart."""
         parts = {"runner": meaning(self.runner, RUNNERS / "shared" / "runner.py")}
         if self.ours:
-            source = HERE.parents[1] / "src" / "rankveil"
-            made_by = [path for path in sorted(source.rglob("*.py")) if path.relative_to(source).parts[0] in _OUR_PARTS]
+            made_by = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] in _OUR_PARTS]
             parts = {"runner": meaning(self.runner), "source": meaning(*made_by)}
         else:
             parts["requirements"] = short_hash(self.requirements.read_bytes())
+        if self.recoded:
+            parts["cells"] = meaning(HERE / "recoding.py", SOURCE / _CELLS)
         return parts
 
 
 _OUR_PARTS = {"flow", "noise", "published", "engines", "taxonomy", "methods.py", "pipeline.py"}
+_CELLS = "flow/protect/marginals/partition.py"
 
 
 def short_hash(content: bytes) -> str:
@@ -99,6 +103,7 @@ def essential_lines(text: str) -> int:
 
 
 _READS_DOMAIN = "its analysis of sensitivities has open reports (DataSynthesizer issue 34)"
+_LENT = "what its mechanism does when its user thinks of bins as good as ours"
 _SYSTEMS = (
     System(OURS, "rankveil", "synthetic", neighbours=REPLACE, bins="its own"),
     System("rankveil synthetic, pure ε", "rankveil", "synthetic, pure ε", "pure ε", REPLACE, "its own"),
@@ -119,6 +124,8 @@ _SYSTEMS = (
     System("OpenDP AIM", "opendp", "AIM"),
     System("dpmm AIM", "dpmm", "AIM", bins="PrivTree"),
     System("smartnoise AIM", "smartnoise", "AIM"),
+    System("smartnoise MST, our cells", "smartnoise", "MST", bins="ours, about 32", recoded=True, doubt=_LENT),
+    System("smartnoise AIM, our cells", "smartnoise", "AIM", bins="ours, about 32", recoded=True, doubt=_LENT),
     System("private-pgm MST", "private-pgm",
            not_here="the package mbi 2.0.0 holds the inference alone; its MST is an example in the repository. The same"
                     " mechanism runs in smartnoise, dpmm and OpenDP"),

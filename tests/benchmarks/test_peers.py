@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
+import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.peers import __main__ as command
-from benchmarks.peers import page, ranking, running, systems
+from benchmarks.peers import page, ranking, recoding, running, systems
 from benchmarks.peers.cache import Cache, Run
 from benchmarks.peers.data import DATA, Data, labels, number
 from benchmarks.peers.running import Limits, Workshop, execute, run, trimmed
@@ -82,6 +84,22 @@ def test_a_run_that_succeeds_is_measured_and_its_cost_is_written_down(workshop: 
     assert 0 < made.processor_seconds < 60
     assert made.seconds > 0
     assert {"runner", "requirements", "data", "measures"} == made.fingerprint.keys()
+
+
+def test_a_peer_with_our_cells_sees_labels_and_releases_values_of_the_same_cells(
+    workshop: Workshop, data: Data
+) -> None:
+    lent = replace(fake("copy"), recoded=True)
+    told = recoding.recoded(data)
+    cost = execute(workshop, lent, data, "1", 1, Limits())
+    assert cost.status == "done"
+    before, after = (pd.read_csv(path) for path in (workshop.table(data), workshop.released(data.name, "1", lent, 1)))
+    edges = recoding.starts(data)
+    assert edges.keys() == {"age"}  # pay has ten values, which stay as they are
+    assert edges["age"][[0, 1, 2, -1]].tolist() == [0, 1, 2, 100] and 20 <= len(edges["age"]) - 1 <= 40
+    assert [column["kind"] for column in told.columns] == ["category", "category", "integer"]
+    assert (np.digitize(after["age"], edges["age"]) == np.digitize(before["age"], edges["age"])).all()
+    assert (after["age"] != before["age"]).any() and (after[["city", "pay"]] == before[["city", "pay"]]).all().all()
 
 
 def test_peak_memory_is_that_of_the_runner_and_not_of_the_harness(workshop: Workshop, data: Data) -> None:
