@@ -73,27 +73,27 @@ def _verdict(result: Result) -> str:
 def _overview(result: Result) -> str:
     """Utility of every ranked system on every pair."""
     names = [name for name, system in SYSTEMS.items() if system.ranked and not system.not_here]
-    head = "| pair | " + " | ".join(name.replace("rankveil ", "") for name in names) + " |"
+    pairs = result["pairs"]
+    best = [max((each.get("utility", 0.0) for each in pair["systems"].values()), default=0.0) for pair in pairs]
     lines = [
         f"Utility (1 is best; mean of {len(MEASURES)} scores, each (best error + {FLOOR}) / (error + {FLOOR})). The"
         " best is bold; – is a run that failed or was stopped, a blank one that has not been made.",
         "",
-        head,
-        "| --- |" + " --- |" * len(names),
+        "| system | " + " | ".join(_title(pair) for pair in pairs) + " |",
+        "| --- |" + " --- |" * len(pairs),
     ]
-    for pair in result["pairs"]:
-        found = {name: pair["systems"].get(name) for name in names}
-        best = max((entry["utility"] for entry in found.values() if entry and "utility" in entry), default=None)
-        cells = []
-        for entry in found.values():
-            if entry is None:
-                cells.append("")
-            elif "utility" not in entry:
-                cells.append("–")
-            else:
-                cells.append(f"**{entry['utility']:.2f}**" if entry["utility"] == best else f"{entry['utility']:.2f}")
-        lines.append(f"| {_title(pair)} | " + " | ".join(cells) + " |")
+    for name in names:
+        cells = [_utility(pair["systems"].get(name), top) for pair, top in zip(pairs, best, strict=True)]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _utility(entry: dict[str, Any] | None, best: float) -> str:
+    if entry is None:
+        return ""
+    if "utility" not in entry:
+        return "–"
+    return f"**{entry['utility']:.2f}**" if entry["utility"] == best else f"{entry['utility']:.2f}"
 
 
 def _wins(result: Result) -> str:
