@@ -13,7 +13,8 @@ from typing import Any
 
 from benchmarks.peers import page, timing
 from benchmarks.peers.cache import Cache, Run
-from benchmarks.peers.data import DATA, ROOT
+from benchmarks.peers.data import DATA, ROOT, Data
+from benchmarks.peers.held_out import HELD_OUT
 from benchmarks.peers.measuring import Yardstick, code_fingerprint
 from benchmarks.peers.ranking import compare
 from benchmarks.peers.running import DELTA, K, Limits, Workshop, current_fingerprint, machine, measured_again, run
@@ -23,6 +24,7 @@ from benchmarks.peers.systems import SYSTEMS, System
 RESULTS = ROOT / "benchmarks" / "results"
 EPSILONS = ("0.1", "1", "10")
 _ORDER = ("1", "10", "0.1")  # in which pairs are run
+TABLES: dict[str, Data] = {**DATA, **HELD_OUT}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -59,7 +61,7 @@ def work(workshop: Workshop, cache: Cache, systems: list[System], options: argpa
         if time.monotonic() > end:
             print("... time is up; the next call resumes", file=sys.stderr)
             return
-        data = DATA[todo.data]
+        data = TABLES[todo.data]
         ruler = rulers.setdefault(data.name, None) or workshop.yardstick(data)  # type: ignore[arg-type]
         rulers[data.name] = ruler
         made = run(workshop, todo.system, data, todo.epsilon, todo.seed, limits, ruler)
@@ -70,11 +72,11 @@ def work(workshop: Workshop, cache: Cache, systems: list[System], options: argpa
 def measure_again(workshop: Workshop, cache: Cache, options: argparse.Namespace) -> None:
     """For when the measures have changed: peers need not run again if their released tables are still in the folder."""
     for name in options.data:
-        ruler = workshop.yardstick(DATA[name])
+        ruler = workshop.yardstick(TABLES[name])
         for system in (system for system in SYSTEMS.values() if not system.not_here):
             for epsilon in options.epsilons:
                 for made in pair_runs(cache, system, name, epsilon, options.runs):
-                    again = measured_again(workshop, system, DATA[name], made, ruler)
+                    again = measured_again(workshop, system, TABLES[name], made, ruler)
                     if again is not None:
                         cache.put(again, system.slug)
 
@@ -90,7 +92,7 @@ def _drop(cache: Cache, systems: list[System], options: argparse.Namespace) -> N
         if system.not_here or options.only_report or options.measure_again:
             continue
         for data in options.data:
-            now = current_fingerprint(system, DATA[data]) if system.ours else None
+            now = current_fingerprint(system, TABLES[data]) if system.ours else None
             for epsilon in options.epsilons:
                 for made in pair_runs(cache, system, data, epsilon, options.runs):
                     stale = now is not None and system in systems and made.fingerprint != now
@@ -100,19 +102,19 @@ def _drop(cache: Cache, systems: list[System], options: argparse.Namespace) -> N
 
 def collected(cache: Cache, runs: int) -> dict[str, Any]:
     """The whole result, from the cache alone."""
-    pairs, versions, stale, machines = [], {}, {}, {}
+    pairs, held_out, versions, stale, machines = [], [], {}, {}, {}
     prints = {name: system.fingerprint() for name, system in SYSTEMS.items() if not system.not_here}
     measures = code_fingerprint()
-    for data in DATA:
+    for data in TABLES:
         for epsilon in EPSILONS:
             found = {
                 name: pair_runs(cache, system, data, epsilon, runs)
                 for name, system in SYSTEMS.items()
                 if not system.not_here
             }
-            pairs.append(compare(data, epsilon, found))
+            (pairs if data in DATA else held_out).append(compare(data, epsilon, found))
             for name, made in found.items():
-                now = {**prints[name], "data": DATA[data].fingerprint, "measures": measures}
+                now = {**prints[name], "data": TABLES[data].fingerprint, "measures": measures}
                 old = sum(one.fingerprint != now for one in made)
                 if old:
                     stale[name] = stale.get(name, 0) + old
@@ -120,11 +122,10 @@ def collected(cache: Cache, runs: int) -> dict[str, Any]:
                 for one in made:
                     text = json.dumps({key: value for key, value in one.machine.items() if key != "load"})
                     machines[text] = machines.get(text, 0) + 1
-    complete = [pair for pair in pairs if pair["ours_at_or_above_best_peer"] is not None]
     return {
         "pairs": pairs,
-        "won": sum(bool(pair["ours_at_or_above_best_peer"]) for pair in complete),
-        "compared": len(complete),
+        **_won(pairs),
+        "held_out": {"pairs": held_out, **_won(held_out)},
         "delta": DELTA,
         "k": K,
         "runs_asked_for": runs,
@@ -139,6 +140,11 @@ def collected(cache: Cache, runs: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _won(pairs: list[dict[str, Any]]) -> dict[str, int]:
+    compared = [pair for pair in pairs if pair["ours_at_or_above_best_peer"] is not None]
+    return {"won": sum(pair["ours_at_or_above_best_peer"] for pair in compared), "compared": len(compared)}
+
+
 def _write(path: Path, content: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -149,7 +155,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--folder", type=Path, default=ROOT / ".peers", help="environments and tables (.peers)")
     parser.add_argument("--cache", type=Path, default=RESULTS / "cache", help="results of single runs")
     parser.add_argument("--result", type=Path, default=RESULTS / "peers.json", help="the comparison")
-    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA), metavar="NAME")
+    parser.add_argument("--data", nargs="+", choices=TABLES, default=list(TABLES), metavar="NAME")
     parser.add_argument("--epsilons", nargs="+", choices=EPSILONS, default=list(EPSILONS), metavar="E")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), metavar="NAME")
     parser.add_argument("--runs", type=int, default=5, help="runs per system and pair (5)")

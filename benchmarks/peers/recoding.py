@@ -1,65 +1,92 @@
-"""Lends our public cells to a peer, so that the comparison is one of mechanisms and not of bins alone.
+"""Public cells for the numbers of a peer that leaves them to its user, so that mechanisms are compared and not bins.
 
-A number of more than 32 values becomes one of about 32 labels before the peer sees the table: the cells that ours would
-start from, finer towards zero where the range holds it. A released label becomes a value drawn uniformly from its cell.
-Both steps follow from the public description of the columns, so the peer's guarantee stands.
+Before the peer sees the table, every number becomes a label: its value where a column has at most 32 values, else the
+cell it lies in. There are about 2·sqrt(records per unit of noise) cells, at least 6 and at most 32, finer towards zero
+where the range holds it: the same cells that ours starts from, and nearly as many. A released label becomes a value
+drawn uniformly from its cell. All of it follows from the public description of the columns, n, ε and δ, so the peer's
+guarantee stands. (A peer whose neighbours differ in n would have to spend a little on n; it is lent that, too.)
+
+A peer with its own way to bin numbers gets labels for columns of at most 32 values only.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.peers.data import Data, labels
-from rankveil.engines import open_table
-from rankveil.flow.declare import declare
+from benchmarks.peers.systems import Scope
+from rankveil.flow.budget import rho_within
+from rankveil.flow.declare import declare_alone
 from rankveil.flow.microaggregate.counts import CountGrid
 from rankveil.flow.protect.marginals.partition import TreeShape, nested_edges
 
-CELLS = 32
+FEW_VALUES = 32
+FEWEST_CELLS, MOST_CELLS = 6, 32
 
 
-def starts(data: Data) -> dict[str, np.ndarray]:
-    """First values of the cells of each number that is recoded, and one past its last value."""
-    bounds = {column["name"]: column for column in data.columns if column["kind"] == "integer"}
-    shape = TreeShape(leaves=CELLS, branching=CELLS, outlined=True)
-    empty = open_table(pd.DataFrame({column["name"]: pd.Series(dtype="object") for column in data.columns}))
-    found = {}
-    for column in declare(data.plan, empty).columns:
-        limits: dict[str, Any] | None = bounds.get(column.name)
-        if limits is not None and limits["upper"] - limits["lower"] >= CELLS:
-            [edges] = nested_edges(CountGrid(column), shape)
-            found[column.name] = limits["lower"] + edges
-    return found
+def cell_count(rows: int, columns: int, epsilon: str, delta: str) -> int:
+    """For mechanisms that spend about half of their budget on single columns."""
+    per_column = float(rho_within(Fraction(epsilon), Fraction(delta))) / 2 / columns
+    deviation = 1 / math.sqrt(2 * per_column)
+    return min(MOST_CELLS, max(FEWEST_CELLS, round(2 * math.sqrt(rows / deviation))))
 
 
-def recoded(data: Data) -> Data:
-    """What the peer is told."""
-    cells = starts(data)
-    columns = (
-        labels(name, *_names(cells[name])) if (name := column["name"]) in cells else column for column in data.columns
-    )
-    return replace(data, columns=tuple(columns))
+@dataclass(frozen=True)
+class Recoding:
+    data: Data
+    scope: Scope
+    rows: int
+    epsilon: str
+    delta: str
 
+    # user: begin
+    @cached_property
+    def starts(self) -> dict[str, np.ndarray]:
+        """First values of the cells of each number that is recoded, and one past its last value."""
+        cells = cell_count(self.rows, len(self.data.columns), self.epsilon, self.delta)
+        shape = TreeShape(leaves=cells, branching=cells, outlined=True)
+        declared = {column.name: column for column in declare_alone(self.data.plan).columns}
+        found = {}
+        for column in self.data.columns:
+            if column["kind"] == "integer":
+                name, lower, values = column["name"], column["lower"], column["upper"] - column["lower"] + 1
+                if values <= FEW_VALUES:
+                    found[name] = lower + np.arange(values + 1)
+                elif self.scope == "all":
+                    [edges] = nested_edges(CountGrid(declared[name]), shape)
+                    found[name] = lower + edges
+        return found
 
-def recode(data: Data, table: Path, target: Path) -> None:
-    frame = pd.read_csv(table, keep_default_na=False)
-    for name, edges in starts(data).items():
-        frame[name] = np.array(_names(edges))[np.searchsorted(edges, frame[name].to_numpy(), side="right") - 1]
-    frame.to_csv(target, index=False)
+    def recode(self, table: Path, target: Path) -> None:
+        frame = pd.read_csv(table, keep_default_na=False)
+        for name, edges in self.starts.items():
+            frame[name] = np.array(_names(edges))[np.searchsorted(edges, frame[name].to_numpy(), side="right") - 1]
+        frame.to_csv(target, index=False)
 
+    def restore(self, released: Path, seed: int) -> None:
+        """The released table, in place, with values instead of cells."""
+        frame, rng = pd.read_csv(released, keep_default_na=False), np.random.default_rng(seed)
+        for name, edges in self.starts.items():
+            places = frame[name].map({label: place for place, label in enumerate(_names(edges))}).to_numpy()
+            frame[name] = rng.integers(edges[places], edges[places + 1])
+        frame.to_csv(released, index=False)
 
-def restore(data: Data, released: Path, seed: int) -> None:
-    """The released table, in place, with values instead of cells."""
-    frame, rng = pd.read_csv(released, keep_default_na=False), np.random.default_rng(seed)
-    for name, edges in starts(data).items():
-        places = frame[name].map({label: place for place, label in enumerate(_names(edges))}).to_numpy()
-        frame[name] = rng.integers(edges[places], edges[places + 1])
-    frame.to_csv(released, index=False)
+    # user: end
+
+    def told(self) -> Data:
+        """What the peer is told."""
+        columns = (
+            labels(name, *_names(self.starts[name])) if (name := column["name"]) in self.starts else column
+            for column in self.data.columns
+        )
+        return replace(self.data, columns=tuple(columns))
 
 
 def _names(edges: np.ndarray) -> list[str]:

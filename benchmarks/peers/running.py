@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import recoding
 from benchmarks.peers.cache import Run, Status
 from benchmarks.peers.data import ROOT, Data
 from benchmarks.peers.environments import EnvironmentFailed, interpreter
 from benchmarks.peers.measuring import Yardstick, code_fingerprint
+from benchmarks.peers.recoding import Recoding
 from benchmarks.peers.systems import HERE, RUNNERS, System
 
 DELTA = "1e-9"
@@ -51,6 +51,10 @@ class Workshop:
         path = self.folder / "tables" / f"{data.name}.csv"
         return path if path.exists() else data.prepare(self.source, path.parent)
 
+    def rows(self, data: Data) -> int:
+        with self.table(data).open(encoding="utf-8") as lines:
+            return sum(1 for _ in lines) - 1
+
     def test(self, data: Data) -> Path | None:
         return data.prepare_test(self.folder / "tables")
 
@@ -78,10 +82,11 @@ def execute(workshop: Workshop, system: System, data: Data, epsilon: str, seed: 
     folder = workshop.folder / "runs" / f"{data.name}-{epsilon}-{system.slug}-{seed}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    table, told = workshop.table(data), data
+    table, told, recoding = workshop.table(data), data, None
     if system.recoded:
-        told, table = recoding.recoded(data), folder / "table.csv"
-        recoding.recode(data, workshop.table(data), table)
+        recoding = Recoding(data, system.recoded, workshop.rows(data), epsilon, DELTA)
+        told, table = recoding.told(), folder / "table.csv"
+        recoding.recode(workshop.table(data), table)
     request = {
         "table": str(table), "columns": told.columns, "epsilon": epsilon, "delta": DELTA, "seed": seed,
         "variant": system.variant, "k": K, "folder": str(folder), "output": str(output),
@@ -102,8 +107,8 @@ def execute(workshop: Workshop, system: System, data: Data, epsilon: str, seed: 
         message = f"stopped after {cost['processor_seconds']:.0f} s of processor time"
     elif status == "failed":
         message = trimmed(report.get("error") or _last_line(folder / "stderr.txt", cost["exit_code"]), data)
-    elif system.recoded:
-        recoding.restore(data, output, seed or 0)
+    elif recoding is not None:
+        recoding.restore(output, seed or 0)
     shutil.rmtree(folder)
     return Cost(status, message, cost["seconds"], cost["processor_seconds"], cost["peak_mb"], report)
 

@@ -14,13 +14,16 @@ import ast
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 HERE = Path(__file__).parent
 OURS = "rankveil synthetic"
 RUNNERS = HERE / "runners"
+RECODING = HERE / "recoding.py"
 SOURCE = HERE.parents[1] / "src" / "rankveil"
 BEGIN, END = "# user: begin", "# user: end"
 
+Scope = Literal["", "few values", "all"]
 ADD_REMOVE, REPLACE = "add or remove one", "replace one"
 
 
@@ -31,8 +34,8 @@ class System:
     variant: str = ""
     guarantee: str = "(ε, δ)"
     neighbours: str = ADD_REMOVE
-    bins: str = "32 equal bins"
-    recoded: bool = False  # gets our public cells, see recoding.py
+    bins: str = "our cells"
+    recoded: Scope = "all"  # which numbers it gets as labels, see recoding.py
     ranked: bool = True
     runs: int | None = None  # fewer than asked for, where runs cannot differ
     doubt: str = ""
@@ -53,7 +56,10 @@ class System:
     @property
     def lines(self) -> int | None:
         """Lines a user must write, from the public description to released values: those between the markers."""
-        return None if self.not_here else essential_lines(self.runner.read_text(encoding="utf-8"))
+        if self.not_here:
+            return None
+        for_cells = essential_lines(RECODING.read_text(encoding="utf-8")) if self.recoded == "all" else 0
+        return essential_lines(self.runner.read_text(encoding="utf-8")) + for_cells
 
     @property
     def slug(self) -> str:
@@ -68,7 +74,7 @@ class System:
         else:
             parts["requirements"] = short_hash(self.requirements.read_bytes())
         if self.recoded:
-            parts["cells"] = meaning(HERE / "recoding.py", SOURCE / _CELLS)
+            parts["cells"] = meaning(RECODING, SOURCE / _CELLS)
         return parts
 
 
@@ -102,34 +108,32 @@ def essential_lines(text: str) -> int:
     return sum(1 for line in inside if line.strip() and not line.strip().startswith("#"))
 
 
-_READS_DOMAIN = "its analysis of sensitivities has open reports (DataSynthesizer issue 34)"
-_LENT = "what its mechanism does when its user thinks of bins as good as ours"
+_SENSITIVITIES = "its analysis of sensitivities has open reports (DataSynthesizer issue 34)"
 _SYSTEMS = (
-    System(OURS, "rankveil", "synthetic", neighbours=REPLACE, bins="its own"),
-    System("rankveil synthetic, pure ε", "rankveil", "synthetic, pure ε", "pure ε", REPLACE, "its own"),
+    System(OURS, "rankveil", "synthetic", neighbours=REPLACE, bins="its own", recoded=""),
+    System("rankveil synthetic, pure ε", "rankveil", "synthetic, pure ε", "pure ε", REPLACE, "its own", ""),
     System(
-        "published:individual-ranking", "rankveil", "published:individual-ranking", "none", REPLACE, "none",
+        "published:individual-ranking", "rankveil", "published:individual-ranking", "none", REPLACE, "none", "",
         ranked=False, doubt="the paper's method, k = 50; the centroids are ε-DP, the table is not",
     ),
-    System("microagg1d", "microagg1d", "", "none", "-", "none", ranked=False, runs=1,
+    System("microagg1d", "microagg1d", "", "none", "-", "none", "", ranked=False, runs=1,
            doubt="no noise at all; labels stay as they are"),
-    System("privlib", "privlib", "", "pure ε", REPLACE, "none",
+    System("privlib", "privlib", "", "pure ε", REPLACE, "none", "",
            doubt="the paper's method by others, k = 50; fails an audit, as the paper's does"),
-    System("DataSynthesizer", "datasynthesizer", "", "pure ε", REPLACE, "20 equal bins", doubt=_READS_DOMAIN),
-    System("dpmm PrivBayes", "dpmm", "PrivBayes", bins="PrivTree"),
-    System("dpmm MST", "dpmm", "MST", bins="PrivTree"),
+    System("DataSynthesizer", "datasynthesizer", "", "pure ε", REPLACE, doubt=_SENSITIVITIES),
     System("smartnoise MST", "smartnoise", "MST"),
+    System("smartnoise AIM", "smartnoise", "AIM"),
     System("OpenDP MST, pure ε", "opendp", "MST, pure ε", "pure ε"),
     System("OpenDP MST", "opendp", "MST"),
     System("OpenDP AIM", "opendp", "AIM"),
-    System("dpmm AIM", "dpmm", "AIM", bins="PrivTree"),
-    System("smartnoise AIM", "smartnoise", "AIM"),
-    System("smartnoise MST, our cells", "smartnoise", "MST", bins="ours, about 32", recoded=True, doubt=_LENT),
-    System("smartnoise AIM, our cells", "smartnoise", "AIM", bins="ours, about 32", recoded=True, doubt=_LENT),
+    System("dpmm PrivBayes", "dpmm", "PrivBayes"),
+    System("dpmm PrivBayes, PrivTree", "dpmm", "PrivBayes", bins="PrivTree", recoded="few values"),
+    System("dpmm MST, PrivTree", "dpmm", "MST", bins="PrivTree", recoded="few values"),
+    System("dpmm AIM, PrivTree", "dpmm", "AIM", bins="PrivTree", recoded="few values"),
     System("private-pgm MST", "private-pgm",
            not_here="the package mbi 2.0.0 holds the inference alone; its MST is an example in the repository. The same"
                     " mechanism runs in smartnoise, dpmm and OpenDP"),
-    System("sdcMicro", "sdcmicro", "", "none", "-", "none", ranked=False,
+    System("sdcMicro", "sdcmicro", "", "none", "-", "none", "", ranked=False,
            not_here="R is there, but Debian does not package sdcMicro and CRAN cannot be reached"),
 )  # fmt: skip
 SYSTEMS = {system.name: system for system in _SYSTEMS}

@@ -1,7 +1,8 @@
 """OpenDP's synthesis: MST under pure ε or zCDP, AIM under zCDP. Neighbours: one record added or removed.
 
-Its `cuts` are the common rule's bins. Its two outer bins have no outer edge (it draws from one unit), so every number
-is drawn again from the bin it came in; a label may come out missing, which `runner` repairs.
+All columns come as labels (recoding.py); a label may come out missing, which `runner` repairs. Its AIM is asked for
+tables of up to two columns, as smartnoise's and dpmm's are by default (its own default is three): no measure here looks
+at more.
 
 Its MST adds up shares of the budget in floats, rounding up, and then refuses a sum that is a last digit too large
 ("insufficient budget for query: 0.04999999999999998 > 0.049999999999999975"). `within_rounding` finds a slightly
@@ -15,7 +16,7 @@ from fractions import Fraction
 import opendp.prelude as dp
 import polars as pl
 from opendp.mod import OpenDPException
-from runner import bins_of, drawn_from_bins, edges, main, rho_of
+from runner import main, rho_of
 
 
 def within_rounding(budget, columns):
@@ -49,7 +50,6 @@ def release(frame, request):
 
 def released_within(frame, request, epsilon, rho):
     # user: begin
-    cuts = {c["name"]: (edges(c)[1:-1] - 1).tolist() for c in request.numbers}
     if request.variant != "AIM":
         epsilon, rho = (within_rounding(budget, len(request.columns)) for budget in (epsilon, rho))
     dp.enable_features("contrib")
@@ -61,16 +61,11 @@ def released_within(frame, request, epsilon, rho):
         privacy_loss=loss,
         split_by_weights=[1],
     )
-    keys = {c["name"]: c["labels"] for c in request.labels}
-    algorithm = dp.mbi.AIM() if request.variant == "AIM" else dp.mbi.MST()
-    table = context.query().contingency_table(keys=keys, cuts=cuts, algorithm=algorithm).release()
-    released = table.synthesize(rows=len(frame))
-    released = released.to_pandas()
-    for column in request.numbers:
-        name = column["name"]
-        released[name] = drawn_from_bins(column, bins_of(column, released[name]), request.rng)
+    keys = {c["name"]: c["labels"] for c in request.columns}
+    algorithm = dp.mbi.AIM(queries=2) if request.variant == "AIM" else dp.mbi.MST()
+    table = context.query().contingency_table(keys=keys, algorithm=algorithm).release()
+    return table.synthesize(rows=len(frame)).to_pandas()
     # user: end
-    return released
 
 
 main(release, "opendp")

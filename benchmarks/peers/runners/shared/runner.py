@@ -8,9 +8,6 @@ A runner is a script executed by the interpreter of its peer's own environment:
 
 The request names the table (CSV), the public description of its columns, ε, δ, a seed, the variant of the peer, and
 where to write the released table and a report. Numbers of all data sets are integers.
-
-The rule for bins, for peers that leave binning to their user: a column of at most 32 values has one bin per value, any
-other 32 bins of equal width inside its public bounds; a released bin becomes a value drawn uniformly from it.
 """
 
 from __future__ import annotations
@@ -27,8 +24,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
-BINS = 32
 
 
 class Request:
@@ -50,24 +45,6 @@ class Request:
     @property
     def labels(self) -> list[dict[str, Any]]:
         return [column for column in self.columns if column["kind"] == "category"]
-
-
-def edges(column: dict[str, Any]) -> np.ndarray:
-    """First values of a number's bins, and one past the last value. A bin is edges[i] .. edges[i + 1] - 1."""
-    lower, values = column["lower"], column["upper"] - column["lower"] + 1
-    bins = min(BINS, values)
-    return np.array([lower + -(-i * values // bins) for i in range(bins + 1)], dtype=np.int64)
-
-
-def bins_of(column: dict[str, Any], values: pd.Series) -> np.ndarray:
-    """The number of every value's bin, from 0."""
-    starts = edges(column)
-    return np.clip(np.searchsorted(starts, values.to_numpy(), side="right") - 1, 0, len(starts) - 2)
-
-
-def drawn_from_bins(column: dict[str, Any], bins: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    starts = edges(column)
-    return rng.integers(starts[bins], starts[bins + 1])
 
 
 def rho_of(epsilon: float, delta: float) -> float:
