@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.peers import page, timing
 from benchmarks.peers.cache import Cache, Run
-from benchmarks.peers.data import DATA, ROOT, Data
-from benchmarks.peers.held_out import HELD_OUT
+from benchmarks.peers.data import DATA, ROOT
+from benchmarks.peers.held_out import TABLES
 from benchmarks.peers.measuring import Yardstick, code_fingerprint
 from benchmarks.peers.ranking import compare
 from benchmarks.peers.running import DELTA, K, Limits, Workshop, current_fingerprint, machine, measured_again, run
@@ -24,7 +24,6 @@ from benchmarks.peers.systems import SYSTEMS, System
 RESULTS = ROOT / "benchmarks" / "results"
 EPSILONS = ("0.1", "1", "10")
 _ORDER = ("1", "10", "0.1")  # in which pairs are run
-TABLES: dict[str, Data] = {**DATA, **HELD_OUT}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

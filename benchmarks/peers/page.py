@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.peers import timing
 from benchmarks.peers.data import DATA, ROOT
+from benchmarks.peers.held_out import TABLES
 from benchmarks.peers.ranking import FLOOR, MEASURES
 from benchmarks.peers.systems import OURS, SYSTEMS
 from rankveil.report import charts
@@ -20,14 +21,15 @@ Result = dict[str, Any]
 
 
 def summary(result: Result) -> str:
-    return "\n\n".join([_verdict(result), _overview(result), _wins(result), _who(result)])
+    parts = [_verdict(result), _overview(result["pairs"]), _wins(result["pairs"]), _held_out(result), _who(result)]
+    return "\n\n".join(parts)
 
 
 def write(result: Result, timings: Path) -> None:
     """Everything between the markers, and the picture."""
-    parts = [_verdict(result), _overview(result), "![Utility by data set and ε](figures/peers.svg)", _wins(result)]
-    parts += [_pair_table(pair) for pair in result["pairs"] if any(entry["runs"] for entry in pair["systems"].values())]
-    parts += [_who(result), _cost(result)]
+    pairs = result["pairs"]
+    parts = [_verdict(result), _overview(pairs), "![Utility by data set and ε](figures/peers.svg)", _wins(pairs)]
+    parts += [_held_out(result), "### Who they are and what they cost", _who(result), _cost(result)]
     if timings.exists():
         timed = json.loads(timings.read_text(encoding="utf-8"))
         load = timed["machine"]["load"]
@@ -35,6 +37,9 @@ def write(result: Result, timings: Path) -> None:
             f"Adult at ε = 1 by itself (`--only-timing`; load of the machine when it ended: {load}):\n\n"
             + timing.summary(timed)
         )
+    parts.append("### Every pair")
+    every = [*pairs, *result["held_out"]["pairs"]]
+    parts += [_pair_table(pair) for pair in every if any(entry["runs"] for entry in pair["systems"].values())]
     text = "\n\n".join(parts)
     page = PAGE.read_text(encoding="utf-8")
     before, after = page.split(BEGIN)[0], page.split(END)[1]
@@ -56,24 +61,54 @@ def _verdict(result: Result) -> str:
         f" **{result['won']} of {result['compared']}**"
         f" pairs of data set and ε (by the geometric mean of errors {ratio}, by the mean rank {rank})."
     )
-    few = [
-        f"{name} on {DATA[pair['data']].title.split(',')[0]}, ε = {pair['epsilon']}"
+    without = _without_result(result["pairs"])
+    if without:
+        text += f" Nothing is known of peers that gave no result: {without}."
+    few = sum(
+        not system.not_here and name not in pair["systems"]
         for pair in result["pairs"]
         for name, system in SYSTEMS.items()
-        if not system.not_here and name not in pair["systems"]
-    ]
+    )
     if few:
-        text += f"\n\n**Not complete**: {len(few)} of the systems' pairs have not been run yet."
+        text += f"\n\n**Not complete**: {few} of the systems' pairs have not been run yet."
     if result["runs_of_other_code"]:
         listed = ", ".join(f"{name} {count}" for name, count in result["runs_of_other_code"].items())
         text += f"\n\nRuns made or measured by code that has changed since: {listed}."
     return text
 
 
-def _overview(result: Result) -> str:
+def _without_result(pairs: list[dict[str, Any]]) -> str:
+    """Who was stopped or failed where: no win over them is claimed."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        for name, entry in pair["systems"].items():
+            if entry["status"] in ("failed", "timed out"):
+                word = "stopped" if entry["status"] == "timed out" else "failed"
+                found.setdefault(f"{name} {word} on", []).append(_title(pair))
+    return "; ".join(f"{who} {', '.join(where)}" for who, where in found.items())
+
+
+def _held_out(result: Result) -> str:
+    """The same on tables that no constant was chosen on."""
+    held = result["held_out"]
+    lines = ["### Tables nobody had looked at", ""]
+    if not held["compared"]:
+        return "\n".join([*lines, "Not run yet."])
+    without = _without_result(held["pairs"])
+    lines += [
+        f"At or above the best peer that has run in **{held['won']} of {held['compared']}** pairs."
+        + (f" No result: {without}." if without else ""),
+        "",
+        _overview(held["pairs"]),
+        "",
+        _wins(held["pairs"]),
+    ]
+    return "\n".join(lines)
+
+
+def _overview(pairs: list[dict[str, Any]]) -> str:
     """Utility of every ranked system on every pair."""
     names = [name for name, system in SYSTEMS.items() if system.ranked and not system.not_here]
-    pairs = result["pairs"]
     best = [max((each.get("utility", 0.0) for each in pair["systems"].values()), default=0.0) for pair in pairs]
     lines = [
         f"Utility (1 is best; mean of {len(MEASURES)} scores, each (best error + {FLOOR}) / (error + {FLOOR})). The"
@@ -96,10 +131,10 @@ def _utility(entry: dict[str, Any] | None, best: float) -> str:
     return f"**{entry['utility']:.2f}**" if entry["utility"] == best else f"{entry['utility']:.2f}"
 
 
-def _wins(result: Result) -> str:
+def _wins(pairs: list[dict[str, Any]]) -> str:
     """Measure by measure: where ours is best, and who is better where it is not."""
     lines = ["Measure by measure, against all peers:", ""]
-    compared = [pair for pair in result["pairs"] if pair["ours_at_or_above_best_peer"] is not None]
+    compared = [pair for pair in pairs if pair["ours_at_or_above_best_peer"] is not None]
     for measure, title in {**MEASURES, "jsd_numeric": "JSD of numbers"}.items():
         lost = [pair for pair in compared if measure not in pair["ours_best_on"]]
         better = "; ".join(
@@ -210,7 +245,7 @@ def picture(result: Result) -> dict[str, Any]:
 
 
 def _title(pair: dict[str, Any]) -> str:
-    return f"{DATA[pair['data']].title.split(',')[0]}, ε = {pair['epsilon']}"
+    return f"{TABLES[pair['data']].title.split(',')[0]}, ε = {pair['epsilon']}"
 
 
 def _short(value: float) -> str:

@@ -13,12 +13,13 @@ import pandas as pd
 import pytest
 
 from benchmarks.peers import __main__ as command
-from benchmarks.peers import page, ranking, recoding, running, systems
+from benchmarks.peers import page, ranking, running, systems
 from benchmarks.peers.cache import Cache, Run
 from benchmarks.peers.data import DATA, Data, labels, number
+from benchmarks.peers.recoding import Recoding, cell_count
 from benchmarks.peers.running import Limits, Workshop, execute, run, trimmed
 from benchmarks.peers.schedule import missing, wanted_runs
-from benchmarks.peers.systems import OURS, SYSTEMS, System, essential_lines, meaning
+from benchmarks.peers.systems import OURS, SYSTEMS, Scope, System, essential_lines, meaning
 
 FAKE = """
 import json, sys, shutil
@@ -71,8 +72,8 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
     return Workshop(tmp_path / "work", source)
 
 
-def fake(variant: str) -> System:
-    return System(f"fake {variant}", "fake", variant)
+def fake(variant: str, recoded: Scope = "") -> System:
+    return System(f"fake {variant}", "fake", variant, recoded=recoded)
 
 
 def test_a_run_that_succeeds_is_measured_and_its_cost_is_written_down(workshop: Workshop, data: Data) -> None:
@@ -89,17 +90,28 @@ def test_a_run_that_succeeds_is_measured_and_its_cost_is_written_down(workshop: 
 def test_a_peer_with_our_cells_sees_labels_and_releases_values_of_the_same_cells(
     workshop: Workshop, data: Data
 ) -> None:
-    lent = replace(fake("copy"), recoded=True)
-    told = recoding.recoded(data)
-    cost = execute(workshop, lent, data, "1", 1, Limits())
+    cost = execute(workshop, fake("copy", "all"), data, "1", 1, Limits(60, 60))
     assert cost.status == "done"
-    before, after = (pd.read_csv(path) for path in (workshop.table(data), workshop.released(data.name, "1", lent, 1)))
-    edges = recoding.starts(data)
-    assert edges.keys() == {"age"}  # pay has ten values, which stay as they are
-    assert edges["age"][[0, 1, 2, -1]].tolist() == [0, 1, 2, 100] and 20 <= len(edges["age"]) - 1 <= 40
-    assert [column["kind"] for column in told.columns] == ["category", "category", "integer"]
-    assert (np.digitize(after["age"], edges["age"]) == np.digitize(before["age"], edges["age"])).all()
-    assert (after["age"] != before["age"]).any() and (after[["city", "pay"]] == before[["city", "pay"]]).all().all()
+    before, after = (
+        pd.read_csv(path) for path in (workshop.table(data), workshop.released(data.name, "1", fake("copy"), 1))
+    )
+    recoding = Recoding(data, "all", len(before), "1", running.DELTA)
+    edges = recoding.starts["age"]
+    assert edges[[0, 1, -1]].tolist() == [0, 1, 100]
+    assert [column["kind"] for column in recoding.told().columns] == ["category"] * 3
+    assert (np.digitize(after["age"], edges) == np.digitize(before["age"], edges)).all()
+    assert (after["age"] != before["age"]).any()
+    assert (after[["city", "pay"]] == before[["city", "pay"]]).all().all()  # a column of ten values has ten cells
+
+
+def test_a_peer_that_bins_by_itself_gets_labels_for_columns_of_few_values_only(data: Data) -> None:
+    told = Recoding(data, "few values", 200, "1", running.DELTA).told()
+    assert [column["kind"] for column in told.columns] == ["integer", "category", "category"]
+
+
+def test_cells_grow_in_number_with_rows_and_epsilon_within_limits() -> None:
+    counts = [[cell_count(rows, 13, epsilon, "1e-9") for epsilon in ("0.1", "1", "10")] for rows in (10, 1000, 100_000)]
+    assert counts == [[6, 6, 6], [6, 12, 32], [32, 32, 32]]
 
 
 def test_peak_memory_is_that_of_the_runner_and_not_of_the_harness(workshop: Workshop, data: Data) -> None:
@@ -207,7 +219,7 @@ def test_what_was_learnt_in_one_run_counts_for_the_next(tmp_path: Path) -> None:
 def test_a_whole_session_resumes_after_its_time_was_up(
     workshop: Workshop, data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(command.DATA, "tiny", data)
+    monkeypatch.setitem(command.TABLES, "tiny", data)
     parser_made = command._parser().parse_args(["--runs", "2", "--epsilons", "1"])
     parser_made.data = ["tiny"]
     cache = Cache(tmp_path / "cache")
@@ -280,8 +292,8 @@ def test_the_error_ratio_is_a_geometric_mean() -> None:
 def pair(ours: float, peer: float) -> dict[str, list[Run]]:
     return {
         OURS: [made_run(OURS, measures=dict.fromkeys(_ALL, ours))],
-        "dpmm MST": [made_run("dpmm MST", measures=dict.fromkeys(_ALL, peer))],
-        "dpmm AIM": [made_run("dpmm AIM", status="failed", message="ValueError: no", measures={})],
+        "smartnoise MST": [made_run("smartnoise MST", measures=dict.fromkeys(_ALL, peer))],
+        "smartnoise AIM": [made_run("smartnoise AIM", status="failed", message="ValueError: no", measures={})],
         "microagg1d": [made_run("microagg1d", measures=dict.fromkeys(_ALL, 0.0))],
     }
 
@@ -290,17 +302,17 @@ def test_a_tie_counts_as_at_or_above_and_a_loss_does_not() -> None:
     assert ranking.compare("census", "1", pair(0.2, 0.2))["ours_at_or_above_best_peer"] is True
     lost = ranking.compare("census", "1", pair(0.2, 0.19))
     assert lost["ours_at_or_above_best_peer"] is False
-    assert lost["best_peer"] == "dpmm MST"
+    assert lost["best_peer"] == "smartnoise MST"
     assert lost["ours_best_on"] == []
-    assert "smartnoise AIM" in lost["ranked_systems_not_run"]
-    assert "dpmm AIM" not in lost["ranked_systems_not_run"]  # it ran, and failed
+    assert "OpenDP AIM" in lost["ranked_systems_not_run"]
+    assert "smartnoise AIM" not in lost["ranked_systems_not_run"]  # it ran, and failed
 
 
 def test_systems_without_a_claim_are_shown_but_neither_ranked_nor_a_yardstick() -> None:
     found = ranking.compare("census", "1", pair(0.2, 0.3))
     assert "utility" not in found["systems"]["microagg1d"]
     assert found["systems"][OURS]["utility"] == 1
-    assert found["systems"]["dpmm AIM"] == {
+    assert found["systems"]["smartnoise AIM"] == {
         "status": "failed", "runs": 0, "message": "ValueError: no", "version": "1", "processor_seconds": 1.0,
     }  # fmt: skip
     assert found["systems"]["sdcMicro"]["status"] == "not here"
@@ -358,7 +370,7 @@ def test_the_page_names_losses_and_failures(tmp_path: Path, monkeypatch: pytest.
     assert "of last year" not in text
     assert "Preliminary" in text
     assert "**0 of 1**" in text
-    assert "Census, ε = 1: dpmm MST 0.100 against 0.200" in text
+    assert "Census, ε = 1: smartnoise MST 0.100 against 0.200" in text
     assert "failed: ValueError: no" in text
     assert "<svg" in (tmp_path / "peers.svg").read_text()
 
@@ -385,26 +397,6 @@ def test_a_fingerprint_ignores_comments_and_layout_but_not_code(tmp_path: Path) 
         path.write_text(text)
         prints.append(meaning(path))
     assert prints[0] == prints[1] != prints[2]
-
-
-def test_the_rule_for_bins_covers_the_domain_with_bins_of_nearly_equal_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pandas")
-    monkeypatch.syspath_prepend(str(Path(command.__file__).parent / "runners" / "shared"))
-    import numpy as np
-    import pandas as pd
-    import runner
-
-    for column in (number("a", 17, 90), number("b", 1, 12), number("c", -50_000, 1_000_000), number("d", 0, 31)):
-        starts = runner.edges(column)
-        values = pd.Series(np.unique(np.linspace(column["lower"], column["upper"], 5000).astype(int)))
-        bins = runner.bins_of(column, values)
-        assert starts[0] == column["lower"]
-        assert starts[-1] == column["upper"] + 1
-        assert len(starts) - 1 == min(32, column["upper"] - column["lower"] + 1)
-        assert np.ptp(np.diff(starts)) <= 1
-        assert ((starts[bins] <= values) & (values < starts[bins + 1])).all()
-        drawn = runner.drawn_from_bins(column, bins, np.random.default_rng(0))
-        assert (runner.bins_of(column, pd.Series(drawn)) == bins).all()
 
 
 def test_the_conversion_from_epsilon_and_delta_to_rho_is_tight(monkeypatch: pytest.MonkeyPatch) -> None:
