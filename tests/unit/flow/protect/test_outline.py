@@ -20,10 +20,11 @@ from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.declare.domain import Grid
 from rankveil.flow.microaggregate.counts import CountGrid, Counts, count_columns
 from rankveil.flow.protect.marginals.choose import synopsis_rule
-from rankveil.flow.protect.marginals.outline import _candidates, _medians, outline_of
+from rankveil.flow.protect.marginals.outline import Evidence, _candidates, _medians
 from rankveil.flow.protect.marginals.partition import TreeShape, nested_edges
+from rankveil.flow.protect.marginals.pooling import outlines
 from rankveil.flow.protect.marginals.shape import OrderedMarginal
-from rankveil.flow.protect.marginals.tree import count_tree, divided
+from rankveil.flow.protect.marginals.tree import divided, drawn_tree
 from rankveil.noise import Sampler, SeededSource
 
 ROWS = 2_000
@@ -58,7 +59,7 @@ def test_an_outline_follows_from_released_counts_and_the_plan_alone(of: Column, 
     first, second = (counted(rng.integers(0, size, ROWS), of), counted(np.zeros(ROWS, np.int64), of))
     edges = first.snapped(nested_edges(first.grid, TreeShape(8, 8, outlined=True))[0])
     noisy = rng.normal(ROWS / 8, 100, len(edges) - 1)
-    made = [outline_of(counts, edges, noisy, noise, ROWS) for counts in (first, second)]
+    made = [Evidence.of(counts, edges, noisy, noise, ROWS).outline() for counts in (first, second)]
     assert (made[0].points == made[1].points).all()
     assert (made[0].below == made[1].below).all()
     assert made[0].below[0] == 0
@@ -72,11 +73,11 @@ def test_an_outline_follows_from_released_counts_and_the_plan_alone(of: Column, 
 def test_counts_of_a_candidate_with_hardly_any_noise_give_that_candidate(of: Column, noise: Noise) -> None:
     counts = empty(of)
     edges = counts.snapped(nested_edges(counts.grid, TreeShape(12, 12, outlined=True))[0])
-    points = outline_of(counts, edges, np.zeros(len(edges) - 1), noise, ROWS).points
+    points = Evidence.of(counts, edges, np.zeros(len(edges) - 1), noise, ROWS).points
     candidates = _candidates(counts.grid, points)
     for candidate in candidates[:: len(candidates) // 7]:
         exact = np.diff(candidate[np.searchsorted(points, edges)]) * 1e6
-        found = outline_of(counts, edges, exact, noise, 1e6)
+        found = Evidence.of(counts, edges, exact, noise, 1e6).outline()
         assert np.abs(found.below - candidate).max() < 0.01
 
 
@@ -93,7 +94,9 @@ def released(counts: Counts, reach: float, change: Callable[[TreeShape], TreeSha
     shape = synopsis_rule(counts.grid.column, ROWS, price).tree
     assert shape is not None
     source = SeededSource(seed)
-    segments, outline = count_tree(counts, ROWS, price, change(shape), source)
+    tree = drawn_tree(counts, ROWS, price, change(shape), source)
+    outline = None if tree.evidence is None else tree.evidence.outline()
+    segments = tree.settled(outline)
     if outline is not None:
         segments = divided(segments, outline)
     marginal = OrderedMarginal(counts.grid.size, segments, most_cells=16, least_mass=0.0, cell_variance=1.0, null=False)
@@ -123,3 +126,71 @@ def test_a_column_that_fills_its_range_still_does(reach: float) -> None:
     counts = counted(codes, wide)
     found = [np.quantile(released(counts, reach, lambda shape: shape, seed), 0.5) for seed in range(12)]
     assert 15_000 < float(np.median(found)) < 35_000
+
+
+def evidence_of(counts: Counts, reach: float, seed: int) -> Evidence:
+    price = Price("rho", Fraction((reach / ROWS) ** 2))
+    shape = synopsis_rule(counts.grid.column, ROWS, price).tree
+    assert shape is not None
+    found = drawn_tree(counts, ROWS, price, shape, SeededSource(seed)).evidence
+    assert found is not None
+    return found
+
+
+def narrow(rng: np.random.Generator) -> NDArray[np.int64]:
+    return rng.lognormal(rng.uniform(7, 10), 1.0, ROWS).clip(0, 10_000_000).astype(np.int64)
+
+
+def wide_with_heap(rng: np.random.Generator) -> NDArray[np.int64]:
+    values = rng.integers(0, 10_000_001, ROWS)
+    values[: ROWS // 3] = 0
+    return values
+
+
+@pytest.mark.parametrize("of", COLUMNS)
+def test_pooled_outlines_follow_from_released_counts_and_the_plan_alone(of: Column) -> None:
+    rng = np.random.default_rng(2)
+    tables = [[counted(rng.integers(0, CountGrid(of).size, ROWS), of) for _ in range(3)] for _ in range(2)]
+    edges = tables[0][0].snapped(nested_edges(tables[0][0].grid, TreeShape(8, 8, outlined=True))[0])
+    noisy = rng.normal(ROWS / 8, 100, (3, len(edges) - 1))
+    made = [
+        outlines([Evidence.of(counts, edges, own, NOISES[0], ROWS) for counts, own in zip(table, noisy, strict=True)])
+        for table in tables
+    ]
+    for first, second in zip(*made, strict=True):
+        assert (first.below == second.below).all()
+        assert (np.diff(first.below) >= 0).all()
+
+
+@pytest.mark.parametrize("values", [narrow, wide_with_heap])
+def test_columns_that_are_alike_are_found_sooner_together(
+    values: Callable[[np.random.Generator], NDArray[np.int64]],
+) -> None:
+    """Ten columns, three records per unit of noise: together their outlines are nearer the truth than one by one."""
+    of, rng = column(0, 10_000_000), np.random.default_rng(3)
+    together, alone = [], []
+    for table in range(6):
+        truth = [values(rng) for _ in range(10)]
+        evidence = [evidence_of(counted(codes, of), 3.0, 100 * table + place) for place, codes in enumerate(truth)]
+        for codes, each, pooled in zip(truth, evidence, outlines(evidence), strict=True):
+            exact = np.searchsorted(np.sort(codes), each.points) / ROWS
+            together.append(np.abs(pooled.below - exact).mean())
+            alone.append(np.abs(each.outline().below - exact).mean())
+    assert np.mean(together) < 0.9 * np.mean(alone)
+
+
+def test_a_table_of_unlike_columns_does_not_make_them_alike() -> None:
+    """With forty records per unit of noise a column's own counts decide, whatever the nine others are."""
+    of, rng = column(0, 10_000_000), np.random.default_rng(4)
+    truth = [*(narrow(rng) for _ in range(9)), rng.integers(0, 10_000_001, ROWS)]
+    evidence = [evidence_of(counted(codes, of), 40.0, place) for place, codes in enumerate(truth)]
+    odd = outlines(evidence)[-1]
+    assert 0.35 < float(np.interp(5_000_000, odd.points, odd.below)) < 0.65
+
+
+def test_the_order_of_columns_does_not_matter() -> None:
+    of, rng = column(0, 10_000_000), np.random.default_rng(5)
+    evidence = [evidence_of(counted(narrow(rng), of), 4.0, place) for place in range(5)]
+    forwards, backwards = outlines(evidence), outlines(evidence[::-1])[::-1]
+    for first, second in zip(forwards, backwards, strict=True):
+        assert np.allclose(first.below, second.below)

@@ -18,7 +18,7 @@ from rankveil.flow.microaggregate.counts import CountGrid, Counts, count_columns
 from rankveil.flow.protect.marginals.choose import release_marginals, synopsis_rule
 from rankveil.flow.protect.marginals.partition import TreeShape, level_parts, nested_edges
 from rankveil.flow.protect.marginals.shape import OrderedMarginal
-from rankveil.flow.protect.marginals.tree import count_tree
+from rankveil.flow.protect.marginals.tree import drawn_tree
 from rankveil.noise import Sampler, SeededSource
 
 
@@ -79,7 +79,9 @@ def test_records_far_from_a_heap_at_zero_are_not_lost(reach: float) -> None:
     counts = counted(values, wide)
     amount = Fraction((reach / 10_000) ** 2)
     for seed in range(8):
-        segments, _ = count_tree(counts, 10_000, Price("rho", amount), tree_for(reach, "rho"), SeededSource(seed))
+        tree = drawn_tree(counts, 10_000, Price("rho", amount), tree_for(reach, "rho"), SeededSource(seed))
+        assert tree.evidence is not None
+        segments = tree.settled(tree.evidence.outline())
         beside = segments.mass[segments.low > 0].sum()
         assert 300 < beside < 2_000
 

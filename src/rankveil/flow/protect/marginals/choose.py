@@ -9,7 +9,7 @@ Argument     Each column's synopsis is private at that column's part (tree.py, h
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -22,11 +22,13 @@ from rankveil.flow.declare.domain import Grid
 from rankveil.flow.microaggregate.counts import CountGrid, Counts
 from rankveil.flow.protect.marginals.few import noisy_mean
 from rankveil.flow.protect.marginals.heaps import find_heaps
+from rankveil.flow.protect.marginals.outline import Evidence, Outline
 from rankveil.flow.protect.marginals.partition import TreeShape
+from rankveil.flow.protect.marginals.pooling import outlines
 from rankveil.flow.protect.marginals.projection import project
 from rankveil.flow.protect.marginals.ranked import ranked_sums
 from rankveil.flow.protect.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
-from rankveil.flow.protect.marginals.tree import Segments, count_tree, divided
+from rankveil.flow.protect.marginals.tree import Segments, divided, drawn_tree
 from rankveil.noise import RandomSource
 
 BASE_CELLS = 16
@@ -134,15 +136,23 @@ def release_marginals(
     """All columns' marginals for a share of the budget. `least_mass`: of a base cell, a public number."""
     columns = [column_counts.grid.column for column_counts in counts.values()]
     parts = column_parts(columns, budget.whole.unit)
-    marginals: dict[str, Marginal] = {}
-    notes = []
+    notes, drawn = [], {}
     for column in columns:
         price = budget.spend(share * parts[column.name], f"marginal of {column.name}")
         synopsis = synopsis_rule(column, rows, price)
-        own = replace(counts[column.name])  # sums that it keeps while it is read go with it
-        marginals[column.name] = _released(own, rows, synopsis, price, least_mass, source)
+        drawn[column.name] = _drawn(counts[column.name], rows, synopsis, price, least_mass, source)
         notes.append(_note(column, rows, price))
-    return marginals, notes
+    evidence = {name: each.evidence for name, each in drawn.items() if each.evidence is not None}
+    found = dict(zip(evidence, outlines(list(evidence.values())), strict=True))
+    return {name: each.finished(found.get(name)) for name, each in drawn.items()}, notes
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A marginal that may wait for what the other columns say."""
+
+    finished: Callable[[Outline | None], Marginal]
+    evidence: Evidence | None = None  # for an outline
 
 
 def exact_marginal(counts: Counts, rows: int, least_mass: float) -> Marginal:
@@ -166,42 +176,49 @@ def exact_marginal(counts: Counts, rows: int, least_mass: float) -> Marginal:
     )
 
 
-def _released(
+def _drawn(
     counts: Counts, rows: int, synopsis: Synopsis, price: Price, least_mass: float, source: RandomSource
-) -> Marginal:
-    null = counts.grid.column.allows_null
+) -> _Drawn:
+    grid, own = counts.grid, replace(counts)  # sums that it keeps while it is read go with it
+    null = grid.column.allows_null
     noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
     variance = noise.deviation**2
+
+    def ordered(segments: Segments, cell_variance: float) -> Marginal:
+        return OrderedMarginal(
+            grid.size, segments, most_cells=BASE_CELLS, least_mass=least_mass, cell_variance=cell_variance, null=null
+        )
+
     if synopsis.kind == "histogram":
         # PRIVACY: one replaced record moves one count: L1 2, L2 sqrt 2.
-        noisy = noise.added_to(counts.per_cell, source).astype(np.float64)
-        return NominalMarginal(
+        noisy = noise.added_to(own.per_cell, source).astype(np.float64)
+        labels = NominalMarginal(
             project(noisy, float(rows)),
             most_cells=BASE_CELLS,
             least_mass=least_mass,
             label_variance=variance,
             null=null,
         )
-    if synopsis.kind == "mean":
-        segments, cell_variance = noisy_mean(counts, rows, price, source), (rows / BASE_CELLS) ** 2
-    elif synopsis.kind == "ranked":
-        segments = ranked_sums(counts, rows, synopsis.clusters, price, source)
-        cell_variance = (rows / BASE_CELLS) ** 2
-    elif synopsis.tree is None:
+        return _Drawn(lambda _: labels)
+    if synopsis.kind in ("mean", "ranked"):
+        segments = (
+            noisy_mean(own, rows, price, source)
+            if synopsis.kind == "mean"
+            else ranked_sums(own, rows, synopsis.clusters, price, source)
+        )
+        return _Drawn(lambda _: ordered(segments, (rows / BASE_CELLS) ** 2))
+    if synopsis.tree is None:
         raise ValueError("a tree needs a shape")
-    else:
-        for_heaps = synopsis.for_heaps if counts.grid.size > synopsis.tree.leaves else Fraction(0)
-        segments, outline = count_tree(counts, rows, price * (1 - for_heaps), synopsis.tree, source)
+    shape = synopsis.tree
+    for_heaps = synopsis.for_heaps if grid.size > shape.leaves else Fraction(0)
+    tree = drawn_tree(own, rows, price * (1 - for_heaps), shape, source)
+
+    def finished(outline: Outline | None) -> Marginal:
+        segments = tree.settled(outline)
         if for_heaps:
-            segments = find_heaps(counts, segments, price * for_heaps, source)
+            segments = find_heaps(replace(counts), segments, price * for_heaps, source)
         if outline is not None:
             segments = divided(segments, outline)
-        cell_variance = 1.5 * synopsis.tree.depth(counts.grid.size) * variance
-    return OrderedMarginal(
-        counts.grid.size,
-        segments,
-        most_cells=BASE_CELLS,
-        least_mass=least_mass,
-        cell_variance=cell_variance,
-        null=null,
-    )
+        return ordered(segments, 1.5 * shape.depth(grid.size) * variance)
+
+    return _Drawn(finished, tree.evidence)

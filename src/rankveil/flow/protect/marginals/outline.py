@@ -1,13 +1,14 @@
-"""A smooth outline of a column from few noisy counts: what to believe where counts say little. Post-processing.
+"""Smooth outlines of columns from few noisy counts: what to believe where counts say little. Post-processing.
 
 Candidates   bells on the scale asinh(value / unit) and on the plain one, and the even spread, each with none, some or
-             most of the records at zero where the column holds amounts. All are public; they are equally likely before
-             anything is seen.
-Choice       Each candidate has the likelihood of the noisy counts, the law of the noise being known. At each point the
-             outline is the median of the candidates' cumulative shares with likelihood/σ^¼ as weights, σ being the
-             candidate's standard deviation. With the likelihood alone it would have the least expected W1 if one of the
-             candidates were the truth, with likelihood/σ the least expected W1/σ: a spread over the whole range is far
-             off where the truth is narrow. The power between the two is a compromise by trial (decision 11).
+             most of the records at zero where the column holds amounts. All are public.
+Choice       Each candidate has the likelihood of the noisy counts, the law of the noise being known, and a weight from
+             before they were seen. At each point the outline is the median of the candidates' cumulative shares: of all
+             curves the one with the least expected W1, if weights were right and one of the candidates the truth.
+Weights      Where a table has several columns of amounts, all of them together say how far values reach as a share of
+             the declared range, and how many columns have how much at zero: whoever declares one bound far beyond the
+             bulk declares others so (pooling.py). A column by itself has 1/σ^¼, σ being the candidate's standard
+             deviation: a spread over the whole range is far off where the truth is narrow (decision 11).
 Reads        Released counts and the plan, nothing else. It moves no promise, only what is made of the counts.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -27,7 +29,7 @@ _POINTS = TreeShape(leaves=64, branching=64, outlined=True)
 _UNITS = 3000  # in the range, on the bent scale
 _BENT_MIDDLES, _BENT_WIDTHS = 49, (0.5, 1.0, 1.5, 2.0)  # natural logarithms, far from zero
 _PLAIN_MIDDLES, _PLAIN_WIDTHS = 19, (0.05, 0.1, 0.2)  # of the range
-_AT_ZERO = (0.0, 0.3, 0.6, 0.9)
+AT_ZERO = (0.0, 0.3, 0.6, 0.9)
 _NEGLIGIBLE = 1e-6  # weight of a candidate
 
 _NORMAL_TAIL = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)  # Abramowitz and Stegun, 7.1.26
@@ -45,16 +47,46 @@ class Outline:
         return np.diff(np.interp(edges, self.points, self.below))
 
 
-def outline_of(counts: Counts, edges: Edges, noisy: Floats, noise: Noise, total: float) -> Outline:
-    """The outline that noisy counts of the cells between `edges` suggest. Of `counts` only the public grid is read."""
-    points = np.union1d(counts.snapped(nested_edges(counts.grid, _POINTS)[0]), edges)
-    candidates = _candidates(counts.grid, points)
-    expected = np.diff(candidates[:, np.searchsorted(points, edges)], axis=1) * total
-    off = (noisy - expected) / noise.deviation
-    fit = -(off**2).sum(axis=1) / 2 if noise.name == "discrete Gaussian" else -math.sqrt(2) * np.abs(off).sum(axis=1)
-    weight = np.exp(fit - fit.max()) / _deviations(candidates, points) ** 0.25
-    likely = weight > _NEGLIGIBLE * weight.max()
-    return Outline(points, _medians(candidates[likely], weight[likely]))
+@dataclass(frozen=True)
+class Evidence:
+    """What one column's noisy counts say of the candidates."""
+
+    grid: CountGrid
+    points: Edges
+    curves: Floats  # candidates: cumulative shares at the points
+    fit: Floats  # logarithm of each candidate's likelihood, the best having 0
+
+    @classmethod
+    def of(cls, counts: Counts, edges: Edges, noisy: Floats, noise: Noise, total: float) -> Evidence:
+        """Of the noisy counts of the cells between `edges`. Of `counts` only the public grid is read."""
+        points = np.union1d(counts.snapped(nested_edges(counts.grid, _POINTS)[0]), edges)
+        curves = _candidates(counts.grid, points)
+        expected = np.diff(curves[:, np.searchsorted(points, edges)], axis=1) * total
+        off = (noisy - expected) / noise.deviation
+        fit = (
+            -(off**2).sum(axis=1) / 2 if noise.name == "discrete Gaussian" else -math.sqrt(2) * np.abs(off).sum(axis=1)
+        )
+        return cls(counts.grid, points, curves, fit - fit.max())
+
+    @property
+    def is_amount(self) -> bool:
+        return self.grid.is_amount
+
+    @cached_property
+    def reaches(self) -> Floats:
+        """Root mean square distance from zero of each candidate, as the logarithm of a share of the range."""
+        share, place = np.diff(self.curves, axis=1), (self.points[:-1] + self.points[1:]) / 2
+        distance = (place - self.grid.zero) / self.grid.size
+        reaches: Floats = np.log(np.maximum(share @ distance**2, _UNITS**-2.0)) / 2
+        return reaches
+
+    def outline(self, weight: Floats | None = None) -> Outline:
+        """The outline with these weights of candidates before anything was seen."""
+        if weight is None:
+            weight = _deviations(self.curves, self.points) ** -0.25
+        weight = weight * np.exp(self.fit)
+        likely = weight > _NEGLIGIBLE * weight.max()
+        return Outline(self.points, _medians(self.curves[likely], weight[likely]))
 
 
 def _deviations(curves: Floats, points: Edges) -> Floats:
@@ -83,7 +115,7 @@ def _candidates(grid: CountGrid, points: Edges) -> Floats:
     curves.append(_bells(bent, np.linspace(bent[0], bent[-1], _BENT_MIDDLES), _BENT_WIDTHS))
     smooth = np.concatenate(curves)
     beyond_zero = (points > grid.zero).astype(np.float64)
-    return np.concatenate([(1 - share) * smooth + share * beyond_zero for share in _AT_ZERO])
+    return np.concatenate([(1 - share) * smooth + share * beyond_zero for share in AT_ZERO])  # shares of zero outermost
 
 
 def _bells(places: Floats, middles: Floats, widths: tuple[float, ...]) -> Floats:

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.flow.budget import Price
-from rankveil.flow.microaggregate.counts import Counts
-from rankveil.flow.protect.marginals.outline import Outline, outline_of
+from rankveil.flow.microaggregate.counts import CountGrid, Counts
+from rankveil.flow.protect.marginals.outline import Evidence, Outline
 from rankveil.flow.protect.marginals.partition import Edges, TreeShape, level_parts, nested_edges
 from rankveil.flow.protect.marginals.projection import Floats, project_rows
 from rankveil.noise import RandomSource
@@ -55,10 +55,26 @@ class _Level:
     is_leaf: NDArray[np.bool_] | None = None
 
 
-def count_tree(
-    counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource
-) -> tuple[Segments, Outline | None]:
-    """Draw the tree and make it consistent. The shape inside the segments is the outline's, where there is one."""
+@dataclass(frozen=True)
+class DrawnTree:
+    """Noisy counts, as they were drawn: released, so that whatever is made of them is post-processing."""
+
+    grid: CountGrid
+    shape: TreeShape
+    levels: list[_Level]
+    total: float  # records, the missing apart
+    missing: float
+    evidence: Evidence | None  # for an outline
+
+    def settled(self, outline: Outline | None) -> Segments:
+        """Made consistent. What counts leave open is the outline's, where there is one."""
+        _average_upwards(self.levels)
+        wide = self.grid.size > self.shape.leaves
+        return _share_downwards(self.levels, self.total, self.missing, self.shape, outline, prune=wide)
+
+
+def drawn_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource) -> DrawnTree:
+    """Draw the counts of the tree, level by level."""
     grid = counts.grid
     all_edges = [counts.snapped(edges) for edges in nested_edges(grid, shape)]
     wide = grid.size > shape.leaves
@@ -86,10 +102,9 @@ def count_tree(
         above, open_above = edges, read & (noisy > look_into * noise.deviation)
         if not open_above.any():
             break
-    first = levels[0]
-    outline = outline_of(counts, first.edges, first.noisy, noises[0], rows - missing) if shape.outlined else None
-    _average_upwards(levels)
-    return _share_downwards(levels, rows - missing, missing, shape, outline, prune=wide), outline
+    first, total = levels[0], rows - missing
+    evidence = Evidence.of(counts, first.edges, first.noisy, noises[0], total) if shape.outlined else None
+    return DrawnTree(grid, shape, levels, total, missing, evidence)
 
 
 def _average_upwards(levels: list[_Level]) -> None:
