@@ -220,9 +220,10 @@ def picture(result: Result) -> dict[str, Any]:
             families[name] = "best peer"
     names = [OURS, "rankveil synthetic, pure ε", "best peer"]
     panels = []
-    for data in DATA:
+    every = [*result["pairs"], *result["held_out"]["pairs"]]
+    for data, about in TABLES.items():
         values = []
-        for pair in (pair for pair in result["pairs"] if pair["data"] == data):
+        for pair in (pair for pair in every if pair["data"] == data):
             best: dict[str, float] = {}
             for name, entry in pair["systems"].items():
                 if "utility" in entry:
@@ -232,16 +233,18 @@ def picture(result: Result) -> dict[str, Any]:
                 {"epsilon": float(pair["epsilon"]), "utility": value, "system": family, "line": family}
                 for family, value in best.items()
             ]
+        title = about.title if data in DATA else f"{about.title} (held out)"
         panel = charts.lines(
-            values, x="epsilon", y="utility", x_title="total ε", y_title="utility", title=DATA[data].title,
+            values, x="epsilon", y="utility", x_title="total ε", y_title="utility", title=title,
             colour=("system", names, list(charts.SERIES[:3])), dash=("line", names, [[1, 0], [4, 3], [1, 0]]),
             width=250, height=160,
         )  # fmt: skip
         panel["encoding"]["x"]["scale"] = {"type": "log", "domain": [0.08, 12.5]}
+        panel["encoding"]["x"]["axis"] = {"values": [0.1, 1, 10]}
         panel["encoding"]["y"]["scale"] = {"domain": [0, 1.05]}
         panel["mark"] = {**panel["mark"], "point": True}
         panels.append(panel)
-    return charts.stacked([panels[:2], panels[2:]])
+    return charts.stacked([panels[start : start + 2] for start in range(0, len(panels), 2)])
 
 
 def _title(pair: dict[str, Any]) -> str:
