@@ -220,7 +220,7 @@ def test_the_division_of_the_budget_and_the_count_grid_read_no_data() -> None:
     assert {grid.zero, grid.zero + 1} <= set(grid.edges[np.abs(grid.edges - grid.zero) <= 2].tolist())
     codes = np.array([0, 1, grid.zero, grid.size - 1, MISSING])
     assert (np.diff(grid.cells(codes[:-1])) >= 0).all()
-    divisions = {divide(Budget(Fraction(1)), 10_000, 12, labels=True) for _ in range(3)}
+    divisions = {divide(Budget(Fraction(1)), 10_000, 12) for _ in range(3)}
     assert len(divisions) == 1
 
 
@@ -230,12 +230,11 @@ def test_the_division_of_the_budget_and_the_count_grid_read_no_data() -> None:
     st.booleans(),
     st.integers(2, 10**7),
     st.integers(1, 60),
-    st.booleans(),
 )
 def test_the_parts_of_a_division_add_up_to_the_whole(
-    epsilon: Fraction, approximate: bool, rows: int, columns: int, labels: bool
+    epsilon: Fraction, approximate: bool, rows: int, columns: int
 ) -> None:
-    division = divide(Budget(epsilon, Fraction(1, 10**9) if approximate else None), rows, columns, labels=labels)
+    division = divide(Budget(epsilon, Fraction(1, 10**9) if approximate else None), rows, columns)
     assert division.marginals + division.signs + division.selection + division.tables == 1
     assert division.table_count <= columns * (columns - 1) // 2
 

@@ -143,7 +143,7 @@ def _rows_for(on: Setting, instance: _Instance) -> int:
     rows = 40
     budget = Budget(on.epsilon, instance.delta)
     while rows < _MOST_ROWS:
-        if divide(budget, rows, len(instance.columns), labels=False).linkage == instance.linkage:
+        if divide(budget, rows, len(instance.columns)).linkage == instance.linkage:
             break
         rows = ceil(rows * 1.3)
     return rows

@@ -12,16 +12,14 @@ Public rule  With few records per unit of noise the copula alone links the colum
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from rankveil.flow.budget import Budget, Mechanism, Noise
-from rankveil.flow.declare import Column, Plan, declare_alone
+from rankveil.flow.declare import Plan, declare_alone
 from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.declare.domain import Nominal
 from rankveil.flow.microaggregate.counts import Counts, count_columns
 from rankveil.flow.protect.bounds import planned_bounds, with_bounds
 from rankveil.flow.protect.marginals.choose import (
@@ -42,7 +40,7 @@ from rankveil.flow.relink.signs import latent_correlations, sign_noise
 from rankveil.flow.relink.tables import NoisyTable, refine_marginals, release_tables
 from rankveil.noise import RandomSource, Sampler
 
-_TABLES_NEED = {"numbers": 180.0, "labels": 60.0}  # records per deviation of a spanning tree's tables
+_TABLES_NEED = 60.0  # records per deviation of a spanning tree's tables
 ASSUMED_ROWS = 10_000
 _COPULA_NEEDS = 0.4  # a noisy sign product's deviation beyond which it says nothing
 
@@ -59,7 +57,7 @@ class Division:
     table_count: int = 0
 
 
-def divide(budget: Budget, rows: int, columns: int, *, labels: bool) -> Division:
+def divide(budget: Budget, rows: int, columns: int) -> Division:
     """The public rule."""
     pure = budget.whole.unit == "epsilon"
     for_marginals, for_selection = (
@@ -74,7 +72,7 @@ def divide(budget: Budget, rows: int, columns: int, *, labels: bool) -> Division
     if wanted == pair_count:  # every pair is measured: nothing to choose
         for_tables, for_selection = for_tables + for_selection, Fraction(0)
     tree = budget.part(for_tables).laplace_or_gaussian(l1=2 * (columns - 1), l2_squared=2 * (columns - 1))
-    if rows / tree.deviation >= _TABLES_NEED["labels" if labels else "numbers"]:
+    if rows / tree.deviation >= _TABLES_NEED:
         return Division("tables", for_marginals, for_signs, for_selection, for_tables, wanted)
     alone = _sign_share(budget, rows, columns, 0.05, 0.15, 0.3)
     if sign_noise(budget.part(alone), columns).deviation / rows < _COPULA_NEEDS:
@@ -129,7 +127,7 @@ def protected_marginals(given: Counted, budget: Budget, source: RandomSource) ->
     found = with_bounds(given.dataset, given.counts, budget, source)
     dataset, counts, rows, budget = found.dataset, found.counts, given.rows, found.budget
     columns = dataset.schema.columns
-    division = divide(budget, rows, len(columns), labels=_has_labels(columns))
+    division = divide(budget, rows, len(columns))
     least_mass = rows / BASE_CELLS
     if division.linkage == "tables":
         least_mass = _table_noise(budget, division).deviation
@@ -233,7 +231,7 @@ def planned_for_synthetic(plan: Plan) -> list[Mechanism]:
     delta = plan.release.delta
     budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
     budget, notes = planned_bounds(columns, budget)
-    division = divide(budget, rows, len(schema.columns), labels=_has_labels(schema.columns))
+    division = divide(budget, rows, len(schema.columns))
     notes += planned_marginals(columns, rows, budget, division.marginals)
     for part, column, name in (
         (division.signs, "all pairs", "sign products"),
@@ -243,7 +241,3 @@ def planned_for_synthetic(plan: Plan) -> list[Mechanism]:
         if part:
             notes.append(budget.part(part).note(column, name, ""))
     return notes
-
-
-def _has_labels(columns: Sequence[Column]) -> bool:
-    return any(isinstance(column.domain, Nominal) and column.domain.label_count > 2 for column in columns)
