@@ -194,3 +194,13 @@ def test_the_order_of_columns_does_not_matter() -> None:
     forwards, backwards = outlines(evidence), outlines(evidence[::-1])[::-1]
     for first, second in zip(forwards, backwards, strict=True):
         assert np.allclose(first.below, second.below)
+
+
+def test_hundreds_of_columns_cannot_make_a_clear_one_impossible() -> None:
+    """Weights learnt from others are small for an odd column, never zero: its counts decide between cells, if not inside."""
+    of, rng = column(0, 10_000_000), np.random.default_rng(6)
+    near_zero = evidence_of(counted(np.full(ROWS, 3, np.int64), of), 2_000.0, 1)
+    odd = evidence_of(counted(rng.integers(9_000_000, 10_000_001, ROWS), of), 2_000.0, 2)
+    found = outlines([*[near_zero] * 800, odd])[-1]
+    assert np.isfinite(found.below).all()
+    assert float(np.interp(5_000_000, found.points, found.below)) < 0.01

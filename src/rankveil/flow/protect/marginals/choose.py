@@ -4,6 +4,7 @@ Guarantee    The release of all marginals is differentially private at the share
 Argument     Each column's synopsis is private at that column's part (tree.py, heaps.py, few.py, ranked.py, and for
              labels a histogram: L1 2, L2 sqrt 2); the parts add up. Which synopsis is used, how wide its cells are and
              how the share is divided follows from n, the plan and the budget alone, or from the plan's own word.
+             Searches for heaps come last and may look at all columns' released counts (adaptive composition).
 """
 
 from __future__ import annotations
