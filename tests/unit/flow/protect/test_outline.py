@@ -197,7 +197,7 @@ def test_the_order_of_columns_does_not_matter() -> None:
 
 
 def test_hundreds_of_columns_cannot_make_a_clear_one_impossible() -> None:
-    """Weights learnt from others are small for an odd column, never zero: its counts decide between cells, if not inside."""
+    """Weights learnt from others are small for an odd column, never zero: between cells its own counts decide."""
     of, rng = column(0, 10_000_000), np.random.default_rng(6)
     near_zero = evidence_of(counted(np.full(ROWS, 3, np.int64), of), 2_000.0, 1)
     odd = evidence_of(counted(rng.integers(9_000_000, 10_000_001, ROWS), of), 2_000.0, 2)
