@@ -69,8 +69,10 @@ class DrawnTree:
     def settled(self, outline: Outline | None) -> Segments:
         """Made consistent. What counts leave open is the outline's, where there is one."""
         _average_upwards(self.levels)
-        wide = self.grid.size > self.shape.leaves
-        return _share_downwards(self.levels, self.total, self.missing, self.shape, outline, prune=wide)
+        # Below the first level cells are emptied only if those levels had little of the price: where they had as much
+        # as the first, emptying thin cells of a tail heaps its records up in the others (decision 13).
+        weak_below = self.grid.size > self.shape.leaves and self.shape.for_top is not None
+        return _share_downwards(self.levels, self.total, self.missing, self.shape, outline, empty_below=weak_below)
 
 
 def drawn_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource) -> DrawnTree:
@@ -127,7 +129,7 @@ def _average_upwards(levels: list[_Level]) -> None:
 
 
 def _share_downwards(
-    levels: list[_Level], total: float, missing: float, tree: TreeShape, outline: Outline | None, *, prune: bool
+    levels: list[_Level], total: float, missing: float, tree: TreeShape, outline: Outline | None, *, empty_below: bool
 ) -> Segments:
     """Children add up to their parent: drawn towards what is expected of them, cells of mere noise emptied, the rest
     non-negative. Expected is what the outline says, or an even spread where there is none.
@@ -161,7 +163,7 @@ def _share_downwards(
             factor = np.maximum(0.0, 1 - noise_energy / np.maximum((away**2).sum(axis=1), 1e-9))
             estimate = np.where(there, expected + factor[:, None] * away, 0.0)
         kept = there
-        if prune or depth == 0:
+        if empty_below or depth == 0:
             found, unsure = estimate[family, place], deviation[family, place]
             significance = found / unsure
             start, end = level.edges[:-1][nodes], level.edges[1:][nodes]
