@@ -15,6 +15,7 @@ from benchmarks.peers.schedule import SLOW
 from benchmarks.peers.systems import OURS, System
 
 EPSILON = "1"
+_OUR_RUNS = 5  # at least: they are the denominator of every ratio, and take two seconds each
 
 
 def run(workshop: Workshop, systems: list[System], runs: int, limits: Limits) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def run(workshop: Workshop, systems: list[System], runs: int, limits: Limits) ->
         if system.not_here:
             continue
         costs = []
-        for number in range(runs):
+        for number in range(max(runs, _OUR_RUNS) if system.ours else runs):
             seed = None if system.ours else number + 1
             costs.append(execute(workshop, system, DATA["adult"], EPSILON, seed, limits))
             if costs[-1].status != "done" or costs[-1].processor_seconds > SLOW:
