@@ -65,7 +65,7 @@ def _verdict(result: Result) -> str:
     if without:
         text += f" Nothing is known of peers that gave no result: {without}."
     few = sum(
-        not system.not_here and name not in pair["systems"]
+        system.takes_part(pair["epsilon"]) and name not in pair["systems"]
         for pair in result["pairs"]
         for name, system in SYSTEMS.items()
     )
@@ -178,6 +178,8 @@ def _who(result: Result) -> str:
         remark = f"not here: {about['not_here']}" if about["not_here"] else about["doubt"]
         if not about["ranked"]:
             remark = f"not ranked; {remark}"
+        if about["only_at"]:
+            remark = f"at ε = {about['only_at']} only, one run"
         version = result["versions"].get(name, "")
         lines.append(
             f"| {name} | {version} | {about['guarantee']} | {about['neighbours']} | {about['bins']} |"

@@ -102,7 +102,7 @@ def compare(data: str, epsilon: str, runs: Mapping[str, Sequence[Run]]) -> dict[
         name: found["measures"] for name, found in systems.items() if found["status"] == "done" and SYSTEMS[name].ranked
     }
     rivals = [name for name in errors if not SYSTEMS[name].ours]
-    not_run = [name for name, system in SYSTEMS.items() if system.ranked and name not in systems]
+    not_run = [name for name, s in SYSTEMS.items() if s.ranked and s.takes_part(epsilon) and name not in systems]
     result: dict[str, Any] = {"data": data, "epsilon": epsilon, "systems": systems, "ranked_systems_not_run": not_run}
     for key, figures in (("utility", utilities), ("error_ratio", ratios), ("mean_rank", mean_ranks)):
         for name, value in figures(errors).items() if errors else ():

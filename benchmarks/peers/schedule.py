@@ -45,10 +45,9 @@ def missing(
     cache: Cache, systems: Sequence[System], data: Sequence[str], epsilons: Sequence[str], runs: int
 ) -> Iterator[Work]:
     """Looks into the cache again before each run, so what has been learnt of a system counts at once."""
-    present = [system for system in systems if not system.not_here]
     for seed in range(1, runs + 1):
-        for system in present:
-            for epsilon in epsilons:
+        for system in systems:
+            for epsilon in filter(system.takes_part, epsilons):
                 for name in data:
                     made = pair_runs(cache, system, name, epsilon, runs)
                     if seed <= wanted_runs(system, made, runs) and all(run.seed != seed for run in made):
