@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -144,6 +147,31 @@ def test_a_run_is_stopped_when_its_processor_time_is_up(workshop: Workshop, data
     cost = execute(workshop, fake("spin"), data, "1", 1, Limits(1, 60))
     assert (cost.status, cost.message) == ("timed out", "stopped after 1 s of processor time")
     assert cost.processor_seconds < 5
+
+
+def test_the_processor_time_of_workers_counts_and_they_end_with_their_run(workshop: Workshop, data: Data) -> None:
+    """Five workers take turns, so that none of them, nor the runner, uses as much as the limit."""
+    marker = f"worker-{os.getpid()}"
+    (systems.RUNNERS / "fake.py").write_text(
+        "import subprocess, sys\n"
+        "spin = 'import time; end = time.process_time() + 0.7\\nwhile time.process_time() < end: pass'\n"
+        f"for _ in range(5): subprocess.run([sys.executable, '-c', spin, {marker!r}])\n"
+    )
+    cost = execute(workshop, fake("workers"), data, "1", 1, Limits(2, 60))
+    assert cost.status == "timed out"
+    assert 2 <= cost.processor_seconds < 3.3
+    deadline = time.monotonic() + 30
+    while any(marker.encode() in command for command in _commands()):  # a killed process may take a moment to go
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _commands() -> list[bytes]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has just ended
+            found.append(path.read_bytes())
+    return found
 
 
 def test_a_run_that_sleeps_is_stopped_by_the_clock(workshop: Workshop, data: Data) -> None:
