@@ -208,6 +208,8 @@ def _cost(result: Result) -> str:
                 cells.append("")
             elif entry["status"] == "done":
                 cells.append(f"{entry['processor_seconds']:.1f} ({entry['seconds']:.1f}) s, {entry['peak_mb']:.0f} MB")
+            elif entry["status"] == "timed out":
+                cells.append(f"≥ {entry['processor_seconds']:.0f}, stopped")
             else:
                 cells.append(entry["status"])
         lines.append(f"| {name} | " + " | ".join(cells) + " |")

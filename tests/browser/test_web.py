@@ -158,7 +158,9 @@ def test_the_whole_flow_on_adult_ends_in_a_release_that_verify_accepts(
 
         page.get_by_role("link", name="Method and ε").click()
         before = page.inner_text("#dry-run")
-        page.get_by_label("ε, on a logarithmic scale").press("PageUp")
+        slider = page.get_by_label("ε, on a logarithmic scale")
+        slider.wait_for()  # it shows when the page listens to it; pressing a key would not wait for that
+        slider.press("PageUp")
         page.wait_for_selector("#dry-run:not(:has-text('with ε = 1,'))")
         assert page.inner_text("#dry-run") != before
         page.fill("#epsilon", "1")

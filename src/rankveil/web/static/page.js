@@ -100,5 +100,8 @@ document.addEventListener("htmx:responseError", (event) => {
   if (event.detail.xhr.status === 403) say("The page was restarted. Open the address printed in the terminal.");
 });
 
-showCopyButtons(document);
-tuneSlider();
+// htmx, loaded before, listens from this event on: a slider that shows earlier could be moved with nobody listening.
+document.addEventListener("DOMContentLoaded", () => {
+  showCopyButtons(document);
+  tuneSlider();
+});
