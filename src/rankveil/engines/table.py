@@ -8,6 +8,7 @@ the same values, read in less time.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ import pyarrow.parquet as papq
 from rankveil.engines.dialect import LOOK, Dialect
 from rankveil.errors import TableError
 
+_MISFIT = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")  # Arrow's words
 _BLOCK = 16 << 20  # of a text file
 _BUFFER = 1 << 20  # of a column of a Parquet file: read as it is needed, not a group of rows at once
 _BATCH_ROWS = 1 << 18  # shorter ones cost more calls, and threads that wait for each other; longer ones more memory
@@ -102,12 +104,6 @@ class Table:
     def _csv_batches(self, part: Part, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         dialect = self.dialect
         assert dialect is not None  # noqa: S101 - set for every CSV table
-        misfits: list[tuple[int, int, int | None]] = []
-
-        def on_misfit(row: Any) -> str:
-            misfits.append((row.expected_columns, row.actual_columns, row.number))
-            return "error"
-
         try:
             reader = pacsv.open_csv(
                 pa.input_stream(str(part.path), compression="detect"),
@@ -123,7 +119,6 @@ class Table:
                     newlines_in_values=True,
                     # In a table of one column an empty line is a missing value, and rows are never dropped.
                     ignore_empty_lines=len(dialect.names) > 1,
-                    invalid_row_handler=on_misfit,
                 ),
                 convert_options=pacsv.ConvertOptions(
                     column_types=dict.fromkeys(dialect.names, pa.string()),
@@ -132,10 +127,13 @@ class Table:
                 ),
             )
             yield from reader
-        except pa.ArrowInvalid:
-            if not misfits:
+        except pa.ArrowInvalid as error:
+            # Read from the message, for a handler of invalid rows is Python code in Arrow's threads: one that still
+            # holds it while the interpreter ends aborts the process.
+            misfit = _MISFIT.match(str(error))
+            if misfit is None:
                 raise
-            expected, actual, number = misfits[0]
+            number, expected, actual = misfit.groups()
             place = f"line {number}" if number is not None else "a line"
             raise TableError(
                 f"Table {part.path.name}: {place} has {actual} fields where the header has {expected}.",
