@@ -1,0 +1,17 @@
+"""Where Arrow takes its memory from.
+
+Arrow's wheels bring an allocator of their own, mimalloc 3. It has crashed processes in which threads come and go, as
+those of a pass do (docs/decisions/0014-memory-of-the-system.md). The system's allocator is as fast here.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pyarrow as pa
+
+
+def take_memory_from_the_system() -> None:
+    """Unless somebody has chosen: by Arrow's environment variable, or another allocator in this process."""
+    if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ and pa.default_memory_pool().backend_name == "mimalloc":
+        pa.set_memory_pool(pa.system_memory_pool())
