@@ -175,11 +175,12 @@ def _who(result: Result) -> str:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, about in result["systems"].items():
-        remark = f"not here: {about['not_here']}" if about["not_here"] else about["doubt"]
-        if not about["ranked"]:
-            remark = f"not ranked; {remark}"
-        if about["only_at"]:
-            remark = f"at ε = {about['only_at']} only, one run"
+        remarks = [
+            "" if about["ranked"] else "not ranked",
+            f"at ε = {about['only_at']} only, one run" if about["only_at"] else "",
+            f"not here: {about['not_here']}" if about["not_here"] else about["doubt"],
+        ]
+        remark = "; ".join(filter(None, remarks))
         version = result["versions"].get(name, "")
         lines.append(
             f"| {name} | {version} | {about['guarantee']} | {about['neighbours']} | {about['bins']} |"

@@ -1,4 +1,4 @@
-"""A test process that dies ends the run of tests, instead of leaving it waiting (decision 14)."""
+"""A test process that dies or hangs ends the run of tests, instead of leaving it waiting (decision 14)."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import REPOSITORY
 
-DIES = """
+CASES = """
 import os
+import time
 import pytest
 
 @pytest.mark.parametrize("number", range(12))
 def test_it(number):
     if number == 5:
-        os.abort()
+        {ending}
 """
 
 
-def test_a_dead_worker_ends_the_run(tmp_path: Path) -> None:
-    (tmp_path / "test_dies.py").write_text(DIES, encoding="utf-8")
+@pytest.mark.parametrize("ending", ["os.abort()", "time.sleep(600)"])
+def test_the_run_ends(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "test_ending.py").write_text(CASES.format(ending=ending), encoding="utf-8")
     options = ["-c", str(REPOSITORY / "pyproject.toml"), "-p", "tests.conftest", "-p", "no:cacheprovider", "-n", "2"]
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(tmp_path)],
+        [sys.executable, "-m", "pytest", *options, "-o", "faulthandler_timeout=10", str(tmp_path)],
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
