@@ -183,6 +183,6 @@ def _last_line(path: Path, code: int) -> str:
 
 def _surroundings(system: System, folder: Path) -> dict[str, str]:
     path = str(ROOT / "src") if system.ours else str(RUNNERS / "shared")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RANKVEIL"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RANKVEIL", "ARROW"))}
     ledger = str(folder / "ledger.sqlite")
     return {**kept, **_ONE_THREAD, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "RANKVEIL_LEDGER": ledger}

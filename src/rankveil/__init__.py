@@ -14,8 +14,11 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+from rankveil._arrow_memory import take_memory_from_the_system
 from rankveil._version import __version__
 from rankveil.errors import RankveilError
+
+take_memory_from_the_system()
 
 if TYPE_CHECKING:
     from rankveil.audit.attack import attack

@@ -2,10 +2,7 @@
 
 from rankveil.engines.engine import Engine, Meter, RowProgress, no_meter, silent
 from rankveil.engines.local import LocalEngine
-from rankveil.engines.memory import take_memory_from_the_system
 from rankveil.engines.source import open_table
 from rankveil.engines.table import Piece, Table
 
 __all__ = ["Engine", "LocalEngine", "Meter", "Piece", "RowProgress", "Table", "no_meter", "open_table", "silent"]
-
-take_memory_from_the_system()  # before the first thread
