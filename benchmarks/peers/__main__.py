@@ -130,7 +130,7 @@ def collected(cache: Cache, runs: int) -> dict[str, Any]:
         "runs_asked_for": runs,
         "systems": {
             name: {"guarantee": s.guarantee, "neighbours": s.neighbours, "bins": s.bins, "ranked": s.ranked,
-                   "doubt": s.doubt, "lines": s.lines, "not_here": s.not_here, "only_at": s.only_at}
+                   "doubt": s.doubt, "lines": s.lines, "not_here": s.not_here, "only_at": s.only_at, "runs": s.runs}
             for name, s in SYSTEMS.items()
         },
         "runs_of_other_code": stale,

@@ -177,7 +177,8 @@ def _who(result: Result) -> str:
     for name, about in result["systems"].items():
         remarks = [
             "" if about["ranked"] else "not ranked",
-            f"at ε = {about['only_at']} only, one run" if about["only_at"] else "",
+            f"at ε = {about['only_at']} only" if about["only_at"] else "",
+            "one run" if about["runs"] == 1 else "",
             f"not here: {about['not_here']}" if about["not_here"] else about["doubt"],
         ]
         remark = "; ".join(filter(None, remarks))
