@@ -1,8 +1,8 @@
 """Public cells for the numbers of a peer that leaves them to its user, so that mechanisms are compared and not bins.
 
-Before the peer sees the table, every number becomes a label: its value where a column has at most 32 values, else the
-cell it lies in. There are about 2·sqrt(records per unit of noise) cells, at least 6 and at most 32, finer towards zero
-where the range holds it: the same cells that ours starts from, and nearly as many. A released label becomes a value
+Before the peer sees the table, every number becomes a label: its value where a column has at most 32 values, or at
+most two for each cell it would have, else the cell it lies in. There are about 2·sqrt(records per unit of noise) cells,
+at least 6 and at most 200, finer towards zero where the range holds it, as ours are. A released label becomes a value
 drawn uniformly from its cell. All of it follows from the public description of the columns, n, ε and δ, so the peer's
 guarantee stands. (A peer whose neighbours differ in n would have to spend a little on n; it is lent that, too.)
 
@@ -28,7 +28,7 @@ from rankveil.flow.microaggregate.counts import CountGrid
 from rankveil.flow.protect.marginals.partition import TreeShape, nested_edges
 
 FEW_VALUES = 32
-FEWEST_CELLS, MOST_CELLS = 6, 32
+FEWEST_CELLS, MOST_CELLS = 6, 200
 
 
 def cell_count(rows: int, columns: int, epsilon: str, delta: str) -> int:
@@ -57,7 +57,7 @@ class Recoding:
         for column in self.data.columns:
             if column["kind"] == "integer":
                 name, lower, values = column["name"], column["lower"], column["upper"] - column["lower"] + 1
-                if values <= FEW_VALUES:
+                if values <= (max(FEW_VALUES, 2 * cells) if self.scope == "all" else FEW_VALUES):
                     found[name] = lower + np.arange(values + 1)
                 elif self.scope == "all":
                     [edges] = nested_edges(CountGrid(declared[name]), shape)
