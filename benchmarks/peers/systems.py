@@ -127,7 +127,7 @@ _SYSTEMS = (
     System("DataSynthesizer", "datasynthesizer", "", "pure ε", REPLACE, doubt=_SENSITIVITIES),
     System("smartnoise MST", "smartnoise", "MST"),
     System("smartnoise AIM", "smartnoise", "AIM"),
-    # Shown beside our own release with pure ε; every pair has OpenDP's MST with δ ahead of it, or nearly level.
+    # Shown beside our own release with pure ε; the one with δ stands for OpenDP.
     System("OpenDP MST, pure ε", "opendp", "MST, pure ε", "pure ε", runs=1),
     System("OpenDP MST", "opendp", "MST"),
     System("OpenDP AIM", "opendp", "AIM"),
