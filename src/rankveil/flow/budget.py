@@ -101,6 +101,10 @@ class Noise:
             return math.sqrt(self.parameter)
         return math.sqrt(2) * float(self.parameter)
 
+    def log_density(self, off: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of draws so many deviations from zero, but for a constant: for what is made of released counts."""
+        return -(off**2) / 2 if self.name == "discrete Gaussian" else -math.sqrt(2) * np.abs(off)
+
     def added_to(self, values: NDArray[np.int64], source: RandomSource) -> NDArray[np.int64]:
         draw = discrete_laplace if self.name == "discrete Laplace" else discrete_gaussian
         return values + draw(self.parameter, values.size, source).reshape(values.shape)

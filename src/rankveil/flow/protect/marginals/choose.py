@@ -29,6 +29,7 @@ from rankveil.flow.protect.marginals.pooling import outlines
 from rankveil.flow.protect.marginals.projection import project
 from rankveil.flow.protect.marginals.ranked import ranked_sums
 from rankveil.flow.protect.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
+from rankveil.flow.protect.marginals.thin import MANY, believed_labels
 from rankveil.flow.protect.marginals.tree import Segments, divided, drawn_tree
 from rankveil.noise import RandomSource
 
@@ -39,6 +40,7 @@ _ALL_BELIEVED: dict[str, Any] = {"keep": 1.0, "keep_beside": 0.0}  # of cells th
 _FALSE_CELLS = 0.005  # of a wide column: how many cells of mere noise may be taken for occupied, at most, on average
 _FEWEST_CELLS = 6
 _FOR_TOP = Fraction(17, 20)
+_FOR_GROUPS = Fraction(1, 3)  # of the price, where the level below is of single values
 _SHARE_GROWS_UNTIL = 40  # columns with more values than this get no larger share
 
 
@@ -84,8 +86,8 @@ def synopsis_rule(column: Column, rows: int, price: Price) -> Synopsis:
 def _tree_to_single_values(size: int, reach: float) -> TreeShape:
     """A small domain: all cells of the first level are believed, unless noise is strong and values are many."""
     if reach < 300 and size > _SHARE_GROWS_UNTIL:
-        return TreeShape(leaves=_SMALL_DOMAIN, branching=12, keep=3.0)
-    return TreeShape(leaves=_SMALL_DOMAIN, branching=12, **_ALL_BELIEVED)
+        return TreeShape(leaves=_SMALL_DOMAIN, branching=12, keep=3.0, for_top=_FOR_GROUPS)
+    return TreeShape(leaves=_SMALL_DOMAIN, branching=12, for_top=_FOR_GROUPS, **_ALL_BELIEVED)
 
 
 def _tree_of_few_levels(reach: float, *, pure: bool) -> TreeShape:
@@ -193,8 +195,9 @@ def _drawn(
     if synopsis.kind == "histogram":
         # PRIVACY: one replaced record moves one count: L1 2, L2 sqrt 2.
         noisy = noise.added_to(own.per_cell, source).astype(np.float64)
+        believed = believed_labels(noisy, noise, float(rows)) if len(noisy) > MANY else project(noisy, float(rows))
         labels = NominalMarginal(
-            project(noisy, float(rows)),
+            believed,
             most_cells=BASE_CELLS,
             least_mass=least_mass,
             label_variance=variance,

@@ -63,9 +63,7 @@ class Evidence:
         curves = _candidates(counts.grid, points)
         expected = np.diff(curves[:, np.searchsorted(points, edges)], axis=1) * total
         off = (noisy - expected) / noise.deviation
-        fit = (
-            -(off**2).sum(axis=1) / 2 if noise.name == "discrete Gaussian" else -math.sqrt(2) * np.abs(off).sum(axis=1)
-        )
+        fit = noise.log_density(off).sum(axis=1)
         return cls(counts.grid, points, curves, fit - fit.max())
 
     @property

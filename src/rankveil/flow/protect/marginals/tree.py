@@ -19,11 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.flow.budget import Price
+from rankveil.flow.budget import Noise, Price
 from rankveil.flow.microaggregate.counts import CountGrid, Counts
 from rankveil.flow.protect.marginals.outline import Evidence, Outline
 from rankveil.flow.protect.marginals.partition import Edges, TreeShape, level_parts, nested_edges
 from rankveil.flow.protect.marginals.projection import Floats, project_rows
+from rankveil.flow.protect.marginals.thin import believed_values
 from rankveil.noise import RandomSource
 
 _LOOK_INTO = 4.0  # children are read if a noisy count exceeds this many deviations ...
@@ -49,7 +50,7 @@ class _Level:
     parent: NDArray[np.int64]
     read: NDArray[np.bool_]
     noisy: Floats
-    noise_variance: float
+    noise: Noise
     estimate: Floats | None = None
     variance: Floats | None = None
     is_leaf: NDArray[np.bool_] | None = None
@@ -69,21 +70,28 @@ class DrawnTree:
     def settled(self, outline: Outline | None) -> Segments:
         """Made consistent. What counts leave open is the outline's, where there is one."""
         _average_upwards(self.levels)
-        # Below the first level cells are emptied only if those levels had little of the price: where they had as much
-        # as the first, emptying thin cells of a tail heaps its records up in the others (decision 13).
-        weak_below = self.grid.size > self.shape.leaves and self.shape.for_top is not None
-        return _share_downwards(self.levels, self.total, self.missing, self.shape, outline, empty_below=weak_below)
+        return _share_downwards(self, outline)
+
+    @property
+    def wide(self) -> bool:
+        """More codes than leaves; else every code is a leaf."""
+        return self.grid.size > self.shape.leaves
+
+    def emptied(self, depth: int) -> bool:
+        """Are cells of mere noise emptied on this level?"""
+        # Below the first level only if those levels had little of the price: where they had as much as the first,
+        # emptying thin cells of a tail heaps its records up in the others (decision 13).
+        return depth == 0 or self.shape.for_top is not None
 
 
 def drawn_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource) -> DrawnTree:
     """Draw the counts of the tree, level by level."""
     grid = counts.grid
     all_edges = [counts.snapped(edges) for edges in nested_edges(grid, shape)]
-    wide = grid.size > shape.leaves
     noises = [
         (price * part).laplace_or_gaussian(l1=2, l2_squared=2) for part in level_parts(len(all_edges), shape.for_top)
     ]
-    look_into = _LOOK_INTO if wide else _LOOK_INTO_SMALL
+    look_into = _LOOK_INTO if grid.size > shape.leaves else _LOOK_INTO_SMALL
 
     levels: list[_Level] = []
     missing = 0.0
@@ -100,7 +108,7 @@ def drawn_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source
             missing, drawn = min(max(float(drawn[-1]), 0.0), float(rows)), drawn[:-1]
         noisy = np.zeros(len(parent))
         noisy[read] = drawn
-        levels.append(_Level(edges, parent, read, noisy, noise.deviation**2))
+        levels.append(_Level(edges, parent, read, noisy, noise))
         above, open_above = edges, read & (noisy > look_into * noise.deviation)
         if not open_above.any():
             break
@@ -113,7 +121,7 @@ def _average_upwards(levels: list[_Level]) -> None:
     """Each node's own count and the sum of its children, weighted by their variances (Hay et al.)."""
     below: _Level | None = None
     for level in reversed(levels):
-        count, variance = len(level.noisy), level.noise_variance
+        count, variance = len(level.noisy), level.noise.deviation**2
         level.estimate, level.variance = level.noisy.copy(), np.full(count, variance)
         level.is_leaf = level.read.copy()
         if below is not None and below.estimate is not None and below.variance is not None:
@@ -128,68 +136,85 @@ def _average_upwards(levels: list[_Level]) -> None:
         below = level
 
 
-def _share_downwards(
-    levels: list[_Level], total: float, missing: float, tree: TreeShape, outline: Outline | None, *, empty_below: bool
-) -> Segments:
-    """Children add up to their parent: drawn towards what is expected of them, cells of mere noise emptied, the rest
-    non-negative. Expected is what the outline says, or an even spread where there is none.
-    """
-    parents_mass = np.array([float(total)])
+def _share_downwards(tree: DrawnTree, outline: Outline | None) -> Segments:
+    """Children add up to their parent."""
+    parents_mass = np.array([float(tree.total)])
     low, high, mass = [], [], []
-    for depth, level in enumerate(levels):
-        if level.estimate is None or level.variance is None or level.is_leaf is None:
+    for depth, level in enumerate(tree.levels):
+        if level.estimate is None or level.is_leaf is None:
             raise ValueError("the tree has not been averaged")
         nodes = np.flatnonzero(level.read)
         families, family = np.unique(level.parent[nodes], return_inverse=True)
-        sizes = np.bincount(family)
-        place = np.arange(len(nodes)) - (np.cumsum(sizes) - sizes)[family]
-
-        def padded(values: NDArray[np.generic], shape: tuple[int, int], family=family, place=place) -> Floats:  # type: ignore[no-untyped-def]
-            matrix = np.zeros(shape)
-            matrix[family, place] = values
-            return matrix
-
-        shape = (len(families), int(sizes.max()))
-        there = padded(np.ones(len(nodes)), shape) > 0
-        estimate = padded(level.estimate[nodes], shape)
-        deviation = padded(np.sqrt(level.variance[nodes]), shape)
-        share = padded(_expected_shares(level.edges, outline)[nodes], shape)
         totals = parents_mass[families]
-        estimate = np.where(there, estimate + ((totals - estimate.sum(axis=1)) / sizes)[:, None], 0.0)
-        expected = totals[:, None] * share / share.sum(axis=1, keepdims=True)
-        if depth > 0 or outline is not None:
-            away = np.where(there, estimate - expected, 0.0)
-            noise_energy = _SHRINK * np.maximum(sizes - 1, 0.5) * (deviation**2).max(axis=1)
-            factor = np.maximum(0.0, 1 - noise_energy / np.maximum((away**2).sum(axis=1), 1e-9))
-            estimate = np.where(there, expected + factor[:, None] * away, 0.0)
-        kept = there
-        if empty_below or depth == 0:
-            found, unsure = estimate[family, place], deviation[family, place]
-            significance = found / unsure
-            start, end = level.edges[:-1][nodes], level.edges[1:][nodes]
-            seeds = significance > tree.keep
-            if depth == 0:
-                # Somewhere there are records; and if single values leave many over, some are in the other cells.
-                seeds |= significance >= significance.max()
-                spread = end - start > 1
-                if total - found[~spread].sum() > min(tree.keep, _LEFT_OVER) * unsure.max():
-                    seeds |= spread & (significance >= significance[spread].max(initial=-np.inf))
-            kept = np.zeros_like(there)
-            kept[family, place] = _connected(significance, seeds, start, end, tree.keep_beside)
-            hopeless = ~kept.any(axis=1)
-            kept[hopeless] = there[hopeless]
-            estimate = np.where(kept, estimate, 0.0)
-            estimate[hopeless] = expected[hopeless]
         node_mass = np.zeros(len(level.noisy))
-        node_mass[nodes] = project_rows(estimate, totals, kept)[family, place]
+        if depth > 0 and not tree.wide:
+            values = level.edges[:-1][nodes]
+            node_mass[nodes] = believed_values(level.estimate[nodes], level.noise, values, totals, family)
+        else:
+            node_mass[nodes] = _shared(tree, depth, nodes, family, totals, outline)
         low.append(level.edges[:-1][level.is_leaf])
         high.append(level.edges[1:][level.is_leaf])
         mass.append(node_mass[level.is_leaf])
         parents_mass = node_mass
     order = np.argsort(np.concatenate(low), kind="stable")
     return Segments(
-        np.concatenate(low)[order], np.concatenate(high)[order], np.concatenate(mass)[order], missing=missing
+        np.concatenate(low)[order], np.concatenate(high)[order], np.concatenate(mass)[order], missing=tree.missing
     )
+
+
+def _shared(
+    tree: DrawnTree,
+    depth: int,
+    nodes: NDArray[np.int64],
+    family: NDArray[np.int64],
+    totals: Floats,
+    outline: Outline | None,
+) -> Floats:
+    """The families' totals among these nodes of a level: counts drawn towards what is expected of them, cells of mere
+    noise emptied, the rest non-negative. Expected is what the outline says, or an even spread where there is none.
+    """
+    level = tree.levels[depth]
+    if level.estimate is None or level.variance is None:
+        raise ValueError("the tree has not been averaged")
+    sizes = np.bincount(family)
+    place = np.arange(len(nodes)) - (np.cumsum(sizes) - sizes)[family]
+
+    def padded(values: Floats) -> Floats:
+        matrix = np.zeros((len(sizes), int(sizes.max())))
+        matrix[family, place] = values
+        return matrix
+
+    there = padded(np.ones(len(nodes))) > 0
+    estimate = padded(level.estimate[nodes])
+    deviation = padded(np.sqrt(level.variance[nodes]))
+    share = padded(_expected_shares(level.edges, outline)[nodes])
+    estimate = np.where(there, estimate + ((totals - estimate.sum(axis=1)) / sizes)[:, None], 0.0)
+    expected = totals[:, None] * share / share.sum(axis=1, keepdims=True)
+    if depth > 0 or outline is not None:
+        away = np.where(there, estimate - expected, 0.0)
+        noise_energy = _SHRINK * np.maximum(sizes - 1, 0.5) * (deviation**2).max(axis=1)
+        factor = np.maximum(0.0, 1 - noise_energy / np.maximum((away**2).sum(axis=1), 1e-9))
+        estimate = np.where(there, expected + factor[:, None] * away, 0.0)
+    kept = there
+    if tree.emptied(depth):
+        found, unsure = estimate[family, place], deviation[family, place]
+        significance = found / unsure
+        start, end = level.edges[:-1][nodes], level.edges[1:][nodes]
+        seeds = significance > tree.shape.keep
+        if depth == 0:
+            # Somewhere there are records; and if single values leave many over, some are in the other cells.
+            seeds |= significance >= significance.max()
+            spread = end - start > 1
+            if tree.total - found[~spread].sum() > min(tree.shape.keep, _LEFT_OVER) * unsure.max():
+                seeds |= spread & (significance >= significance[spread].max(initial=-np.inf))
+        kept = np.zeros_like(there)
+        kept[family, place] = _connected(significance, seeds, start, end, tree.shape.keep_beside)
+        hopeless = ~kept.any(axis=1)
+        kept[hopeless] = there[hopeless]
+        estimate = np.where(kept, estimate, 0.0)
+        estimate[hopeless] = expected[hopeless]
+    shared: Floats = project_rows(estimate, totals, kept)[family, place]
+    return shared
 
 
 def _expected_shares(edges: Edges, outline: Outline | None) -> Floats:
