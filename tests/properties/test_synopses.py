@@ -217,6 +217,7 @@ def test_the_division_of_the_budget_and_the_count_grid_read_no_data() -> None:
     assert grid.edges is not None
     assert grid.edges[0] == 0
     assert grid.edges[-1] == grid.size
+    assert grid.edges[-2] == grid.size - 1  # the upper end by itself
     assert {grid.zero, grid.zero + 1} <= set(grid.edges[np.abs(grid.edges - grid.zero) <= 2].tolist())
     codes = np.array([0, 1, grid.zero, grid.size - 1, MISSING])
     assert (np.diff(grid.cells(codes[:-1])) >= 0).all()

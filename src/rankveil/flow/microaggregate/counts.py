@@ -6,7 +6,8 @@ Argument     The cell of a value is a fixed function of that value and of the pl
 Arithmetic   int64; the state of the fold does not grow with the number of rows.
 
 A column with more than 2^20 steps is counted in coarser cells: one step wide at zero and wider in proportion to the
-distance from it, where zero lies inside the range; equally wide otherwise. The rule reads the plan only.
+distance from it, where zero lies inside the range; equally wide otherwise; the upper end by itself, since bounds are
+often top codes. The rule reads the plan only.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class CountGrid:
             return None
         zero, size = self.zero, self.size
         if not 0 <= zero < size:
-            return _each_once(np.linspace(0, size, _MOST_CELLS + 1).astype(np.int64))
+            return _with_upper_end(np.linspace(0, size, _MOST_CELLS + 1).astype(np.int64))
         # sinh with a slope of one step per cell at zero; solved for the number of cells by bisection.
         low, high = 1e-6, 1.0
         for _ in range(80):
@@ -69,7 +70,7 @@ class CountGrid:
         inner += zero
         np.clip(np.rint(inner, out=inner), 0, size, out=inner)
         inner[0], inner[-1] = 0, size
-        return _each_once(inner.astype(np.int64))
+        return _with_upper_end(inner.astype(np.int64))
 
     @property
     def zero(self) -> int:
@@ -128,6 +129,11 @@ class Counts:
             return _each_once(edges)
         places = np.searchsorted(self.grid.edges, edges)
         return _each_once(self.grid.edges[np.minimum(places, len(self.grid.edges) - 1)])
+
+
+def _with_upper_end(edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Edges, each once, and the last code as a cell of its own."""
+    return _each_once(np.insert(edges, -1, edges[-1] - 1))
 
 
 def _each_once(ascending: NDArray[np.int64]) -> NDArray[np.int64]:

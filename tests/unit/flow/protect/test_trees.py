@@ -114,6 +114,30 @@ def test_a_thin_tail_is_not_heaped_up_in_a_few_cells() -> None:
     assert ours < 0.8 * emptied
 
 
+@pytest.mark.parametrize("width", [100_000, 1 << 21])
+def test_a_top_code_is_found_far_from_all_else(width: int) -> None:
+    """Five deviations of a column's whole noise at the upper end: found by nearly every seed, and by its own count. The
+    twin has the same records a step lower, where they are part of a wide cell.
+    """
+    wide = column(width)
+    bulk = np.random.default_rng(4).gamma(3.0, width / 200, 29_850).astype(np.int64)
+    shape, amount = tree_for(868, "rho", width), Fraction((868 / 30_000) ** 2)
+
+    def found_at(code: int, at_the_end: int) -> list[bool]:
+        counts = counted(np.append(bulk, np.full(at_the_end, code)), wide)
+        found = []
+        for seed in range(20):
+            tree = drawn_tree(counts, 30_000, Price("rho", amount), shape, SeededSource(seed))
+            assert tree.evidence is not None
+            segments = tree.settled(tree.evidence.outline())
+            found.append(bool(segments.mass[segments.low == code].sum() > 60))
+        return found
+
+    assert sum(found_at(width, 175)) >= 18
+    assert not any(found_at(width, 0))
+    assert sum(found_at(width - 1, 175)) == 0
+
+
 @pytest.mark.parametrize("epsilon", ["0.01", "0.03", "0.1"])
 def test_noise_in_empty_regions_does_not_become_records(epsilon: str) -> None:
     """All records lie in the lowest tenth of a wide domain. A single false cell at its end would multiply variance."""

@@ -31,6 +31,7 @@ _LOOK_INTO = 4.0  # children are read if a noisy count exceeds this many deviati
 _LOOK_INTO_SMALL = 2.0  # ... or this many, where every code is a leaf
 _SHRINK = 0.7  # how strongly counts are drawn towards what is expected without them (James-Stein)
 _EVEN_WEIGHT = 1e-6
+_UPPER_END = 3.0  # deviations: a heap at the upper end, far from all else, needs more than another cell
 _LEFT_OVER = 3.0  # deviations: single values leave records over. One question, where `keep` is for one in every cell
 
 
@@ -87,11 +88,16 @@ class DrawnTree:
 def drawn_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource) -> DrawnTree:
     """Draw the counts of the tree, level by level."""
     grid = counts.grid
-    all_edges = [counts.snapped(edges) for edges in nested_edges(grid, shape)]
+    wide = grid.size > shape.leaves
+    all_edges = [
+        # Bounds are often top codes: the upper end is a cell of its own on every level.
+        counts.snapped(np.union1d(edges, [grid.size - 1]) if wide else edges)
+        for edges in nested_edges(grid, shape)
+    ]
     noises = [
         (price * part).laplace_or_gaussian(l1=2, l2_squared=2) for part in level_parts(len(all_edges), shape.for_top)
     ]
-    look_into = _LOOK_INTO if grid.size > shape.leaves else _LOOK_INTO_SMALL
+    look_into = _LOOK_INTO if wide else _LOOK_INTO_SMALL
 
     levels: list[_Level] = []
     missing = 0.0
@@ -109,7 +115,9 @@ def drawn_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source
         noisy = np.zeros(len(parent))
         noisy[read] = drawn
         levels.append(_Level(edges, parent, read, noisy, noise))
-        above, open_above = edges, read & (noisy > look_into * noise.deviation)
+        # A single code is counted again on every level: it is all that its part of the level can be spent on.
+        again = np.diff(edges) == 1
+        above, open_above = edges, read & ((noisy > look_into * noise.deviation) | again)
         if not open_above.any():
             break
     first, total = levels[0], rows - missing
@@ -200,7 +208,8 @@ def _shared(
         found, unsure = estimate[family, place], deviation[family, place]
         significance = found / unsure
         start, end = level.edges[:-1][nodes], level.edges[1:][nodes]
-        seeds = significance > tree.shape.keep
+        at_upper_end = tree.wide & (start == tree.grid.size - 1)
+        seeds = significance > np.where(at_upper_end, max(tree.shape.keep, _UPPER_END), tree.shape.keep)
         if depth == 0:
             # Somewhere there are records; and if single values leave many over, some are in the other cells.
             seeds |= significance >= significance.max()
