@@ -115,8 +115,8 @@ def drawn_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source
         noisy = np.zeros(len(parent))
         noisy[read] = drawn
         levels.append(_Level(edges, parent, read, noisy, noise))
-        # A single code is counted again on every level: it is all that its part of the level can be spent on.
-        again = np.diff(edges) == 1
+        # The upper end is counted again on every level: far from all else, its counts together tell a heap from noise.
+        again = edges[:-1] == grid.size - 1
         above, open_above = edges, read & ((noisy > look_into * noise.deviation) | again)
         if not open_above.any():
             break
@@ -212,9 +212,10 @@ def _shared(
         seeds = significance > np.where(at_upper_end, max(tree.shape.keep, _UPPER_END), tree.shape.keep)
         if depth == 0:
             # Somewhere there are records; and if single values leave many over, some are in the other cells.
-            seeds |= significance >= significance.max()
+            asked = seeds | ~at_upper_end  # an empty upper end says nothing
+            seeds |= asked & (significance >= significance[asked].max())
             spread = end - start > 1
-            if tree.total - found[~spread].sum() > min(tree.shape.keep, _LEFT_OVER) * unsure.max():
+            if tree.total - found[asked & ~spread].sum() > min(tree.shape.keep, _LEFT_OVER) * unsure.max():
                 seeds |= spread & (significance >= significance[spread].max(initial=-np.inf))
         kept = np.zeros_like(there)
         kept[family, place] = _connected(significance, seeds, start, end, tree.shape.keep_beside)
