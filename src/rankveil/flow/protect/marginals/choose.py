@@ -73,7 +73,7 @@ def synopsis_rule(column: Column, rows: int, price: Price) -> Synopsis:
         return Synopsis("tree", TreeShape(_MOST_BARS, _MOST_BARS, **({} if size > _MOST_BARS else _ALL_BELIEVED)))
     pure = price.unit == "epsilon"
     if size <= _SMALL_DOMAIN:
-        return Synopsis("tree", _tree_to_single_values(size, reach))
+        return Synopsis("tree", _tree_to_single_values(size, reach, pure=pure))
     if column.synopsis == "mean":
         return Synopsis("mean")
     if reach < (1500 if pure else 300):
@@ -83,10 +83,12 @@ def synopsis_rule(column: Column, rows: int, price: Price) -> Synopsis:
     return Synopsis("tree", TreeShape(512, 8, outlined=True), Fraction(10, 100))
 
 
-def _tree_to_single_values(size: int, reach: float) -> TreeShape:
-    """A small domain: all cells of the first level are believed, unless noise is strong and values are many."""
+def _tree_to_single_values(size: int, reach: float, *, pure: bool) -> TreeShape:
+    """A small domain: all cells of the first level are believed, unless noise is strong and values are many. Then with
+    pure ε, where a third of the price is three times the noise, the first level has half of it.
+    """
     if reach < 300 and size > _SHARE_GROWS_UNTIL:
-        return TreeShape(leaves=_SMALL_DOMAIN, branching=12, keep=3.0, for_top=_FOR_GROUPS)
+        return TreeShape(leaves=_SMALL_DOMAIN, branching=12, keep=3.0, for_top=None if pure else _FOR_GROUPS)
     return TreeShape(leaves=_SMALL_DOMAIN, branching=12, for_top=_FOR_GROUPS, **_ALL_BELIEVED)
 
 
