@@ -136,14 +136,15 @@ def releases(epsilon: str, delta: str | None) -> tuple[Preview, Records, list[Re
     plan = Plan.from_dict({"release": settings, "columns": columns})
     rng = np.random.default_rng(1)
     income = rng.integers(0, 100_001, ROWS)
-    income[rng.random(ROWS) < 0.05] = 0  # people with 0: where there are none, their cell is emptied and nothing is off
+    # People with 0, and born on the first day: where there are none, their cell is emptied and nothing is off.
+    income[rng.random(ROWS) < 0.05] = 0
     rare = 1 / np.arange(1, 41) ** 1.5  # few common labels and many rare ones: hardest for counts that must add up
     table = open_table(
         pa.table(
             {
                 "age": np.clip(income // 1050 + rng.integers(0, 5, ROWS), 0, 99),
                 "income": income,
-                "born": np.datetime64("1950-01-01") + rng.integers(0, 25_567, ROWS),
+                "born": np.datetime64("1950-01-01") + np.maximum(rng.integers(-1_000, 25_567, ROWS), 0),
                 "job": [f"j{place}" for place in rng.integers(0, 14, ROWS)],
                 "land": [f"c{place}" for place in rng.choice(40, ROWS, p=rare / rare.sum())],
                 "member": rng.random(ROWS) < 0.3,

@@ -101,12 +101,13 @@ def _counted_numbers(column: Column, grid: Grid, synopsis: Synopsis, price: Pric
     edges = nested_edges(counted, synopsis.tree)
     wide = counted.size > synopsis.tree.leaves
     left = price * (1 - (synopsis.for_heaps if wide else Fraction(0)))
-    # Single values are leaves of trees whose levels cost the same; heaps and the middle show on the first level best.
-    noise = (left * level_parts(len(edges), synopsis.tree.for_top)[0]).laplace_or_gaussian(l1=2, l2_squared=2)
+    parts = level_parts(len(edges), synopsis.tree.for_top)
+    # Single values are leaves; heaps and the middle show on the first level best.
+    noise, of_leaves = ((left * part).laplace_or_gaussian(l1=2, l2_squared=2) for part in (parts[0], parts[-1]))
     reach, top = reach_of(noise), len(edges[0]) - 1
     if not wide:
         what = "label" if grid.labels else "value"
-        people = _people(column.name, f"people with one {what}", reach, rows, counted.cell_count)
+        people = _people(column.name, f"people with one {what}", reach_of(of_leaves), rows, counted.cell_count)
     else:
         what = "range"
         where = "0" if 0 <= counted.zero < counted.size and grid.date_format is None else "the lowest value"
@@ -119,7 +120,8 @@ def _counted_numbers(column: Column, grid: Grid, synopsis: Synopsis, price: Pric
         warning = "mostly noise. The median may be off by more than a quarter of the range."
     # Where cells are mere noise, most of them are emptied, and a median says nothing.
     median = () if grid.log or grid.labels or warning else (_median(column.name, grid, share),)
-    return Outlook((*median, *people), warning, _bin_error(len(edges[-1]) - 1, noise.deviation, rows))
+    bins = _bin_error(len(edges[-1]) - 1, (noise if wide else of_leaves).deviation, rows)
+    return Outlook((*median, *people), warning, bins)
 
 
 def _median(name: str, grid: Grid, share: float) -> Expectation:
