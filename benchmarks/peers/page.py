@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ def summary(result: Result) -> str:
 def write(result: Result, timings: Path) -> None:
     """Everything between the markers, and the picture."""
     pairs = result["pairs"]
-    parts = [_verdict(result), _overview(pairs), "![Utility by data set and ε](figures/peers.svg)", _wins(pairs)]
+    parts = [_verdict(result), _overview(pairs), "![Utility by data set and ε](figures/peers.svg)"]
+    parts += [_margins(pairs), _wins(pairs)]
     parts += [_held_out(result), "### Who they are and what they cost", _who(result), _cost(result)]
     if timings.exists():
         timed = json.loads(timings.read_text(encoding="utf-8"))
@@ -129,6 +131,34 @@ def _utility(entry: dict[str, Any] | None, best: float) -> str:
     if "utility" not in entry:
         return "–"
     return f"**{entry['utility']:.2f}**" if entry["utility"] == best else f"{entry['utility']:.2f}"
+
+
+def _margins(pairs: list[dict[str, Any]]) -> str:
+    """How far the best peer is, and how sure that is."""
+    closest = {"wasserstein": "W1/σ", "jsd_numeric": "JSD of numbers"}
+    lines = [
+        "The closest peer on every pair; standard errors in brackets, where there was more than one run:",
+        "",
+        "| pair | utility: ours | best peer |" + "".join(f" {title}: ours | best peer |" for title in closest.values()),
+        "| --- |" + " --- |" * (2 + 2 * len(closest)),
+    ]
+    for pair in pairs:
+        if pair["ours_at_or_above_best_peer"] is None:
+            continue
+        ours, peer = pair["systems"][OURS], pair["best_peer"]
+        cells = [f"{ours['utility']:.3f}", f"{pair['systems'][peer]['utility']:.3f}, {peer}"]
+        for measure in closest:
+            rival = pair["best_peer_per_measure"][measure]
+            cells += [_with_error(ours, measure), f"{_with_error(pair['systems'][rival], measure)}, {rival}"]
+        lines.append(f"| {_title(pair)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _with_error(entry: dict[str, Any], measure: str) -> str:
+    value = _short(entry["measures"][measure])
+    if entry["runs"] < 2:
+        return value
+    return f"{value} ({_short(entry['deviations'][measure] / math.sqrt(entry['runs'] - 1))})"
 
 
 def _wins(pairs: list[dict[str, Any]]) -> str:

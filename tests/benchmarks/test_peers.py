@@ -392,7 +392,9 @@ def test_the_committed_result_follows_its_schema(schema: dict[str, object]) -> N
 
 def test_the_page_names_losses_and_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache(tmp_path / "cache")
-    for made in (made for runs in pair(0.2, 0.1).values() for made in runs):
+    found = pair(0.2, 0.1)
+    found[OURS] = [made_run(OURS, seed, measures=dict.fromkeys(_ALL, error)) for seed, error in ((1, 0.15), (2, 0.25))]
+    for made in (made for runs in found.values() for made in runs):
         cache.put(replace(made, data="census"), SYSTEMS[made.system].slug)
     target = tmp_path / "benchmarks.md"
     target.write_text(f"before\n{page.BEGIN}\nof last year\n{page.END}\nafter\n")
@@ -407,6 +409,7 @@ def test_the_page_names_losses_and_failures(tmp_path: Path, monkeypatch: pytest.
     assert "**0 of 1**" in text
     assert "Census, ε = 1: smartnoise MST 0.100 against 0.200" in text
     assert "failed: ValueError: no" in text
+    assert "| Census, ε = 1 | 0.502 | 1.000, smartnoise MST | 0.200 (0.0500) | 0.100, smartnoise MST |" in text
     assert "<svg" in (tmp_path / "peers.svg").read_text()
 
 
