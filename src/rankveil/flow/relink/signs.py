@@ -20,6 +20,9 @@ from rankveil.flow.protect.marginals.shape import Marginal
 from rankveil.flow.relink.pairs import PairCounts
 from rankveil.noise import RandomSource, Sampler
 
+_MOST_SHARED = 0.98  # of a column's variance: no column is wholly what it shares with others
+_MOST_ROUNDS, _SETTLED = 100, 1e-4
+
 
 def sign_noise(price: Price, columns: int) -> Noise:
     """The noise that sign products of so many columns need at this price."""
@@ -27,9 +30,18 @@ def sign_noise(price: Price, columns: int) -> Noise:
 
 
 def latent_correlations(
-    counts: PairCounts, marginals: Mapping[str, Marginal], rows: int, price: Price, source: RandomSource
+    counts: PairCounts,
+    marginals: Mapping[str, Marginal],
+    rows: int,
+    price: Price,
+    source: RandomSource,
+    *,
+    alone: bool,
 ) -> Floats:
-    """The correlation matrix of a Gaussian copula that gives the noisy sign products."""
+    """The correlation matrix of a Gaussian copula that gives the noisy sign products.
+
+    `alone`: nothing else links the columns. Beside tables it only guides, and there too weak is better than too strong.
+    """
     names = list(marginals)
     size = len(names)
     place = {name: number for number, name in enumerate(names)}
@@ -52,15 +64,28 @@ def latent_correlations(
         correlations[first, second] = correlations[second, first] = math.sin(
             math.pi / 2 * float(np.clip(beta, -0.98, 0.98))
         )
-    return _without_noise(correlations, noise.deviation / rows)
+    return _without_noise(correlations, noise.deviation / rows, _MOST_ROUNDS if alone else 1)
 
 
-def _without_noise(correlations: Floats, deviation: float) -> Floats:
-    """Positive semidefinite with ones on the diagonal; directions no stronger than noise are left out."""
+def _without_noise(correlations: Floats, deviation: float, rounds: int) -> Floats:
+    """Positive semidefinite with ones on the diagonal; directions no stronger than noise are left out.
+
+    The diagonal was not measured. It begins with zeros, with which all correlations come out too weak, and becomes in
+    each further round what the directions that are kept say of it (principal axes of a factor model).
+    """
     size = len(correlations)
-    strengths, directions = np.linalg.eigh(correlations)
-    strengths = np.where(strengths > math.pi * deviation * math.sqrt(size), strengths, 0.0)
-    cleaned: Floats = (directions * strengths) @ directions.T
+    limit = math.pi * deviation * math.sqrt(size)
+    kept = int((np.linalg.eigvalsh(correlations) > limit).sum())
+    if not kept:
+        return np.eye(size)
+    shared = np.zeros(size)
+    for _ in range(rounds):
+        strengths, directions = np.linalg.eigh(correlations + np.diag(shared))
+        axes = directions[:, -kept:] * np.sqrt(strengths[-kept:])
+        before, shared = shared, np.minimum((axes**2).sum(axis=1), _MOST_SHARED)
+        if np.abs(shared - before).max() < _SETTLED:
+            break
+    cleaned: Floats = axes @ axes.T
     scale = np.sqrt(np.maximum(np.diag(cleaned), 1.0))
     cleaned = cleaned / np.outer(scale, scale)
     np.fill_diagonal(cleaned, 1.0)

@@ -201,9 +201,10 @@ def _link(given: ReleasedMarginals, source: RandomSource, notes: list[Mechanism]
         pair: table for pair, table in count_pairs(given.dataset, marginals).items() if not public.issuperset(pair)
     }
     price = budget.spend(division.signs, "sign products")
-    correlations = latent_correlations(pair_counts, marginals, rows, price, source)
+    alone = division.linkage == "copula"
+    correlations = latent_correlations(pair_counts, marginals, rows, price, source, alone=alone)
     notes.append(price.note("all pairs", f"{sign_noise(price, size).name}, sign products", "Theorem 7"))
-    if division.linkage == "copula":
+    if alone:
         return _Linked(correlations, [])
 
     count = min(division.table_count, len(pair_counts))
