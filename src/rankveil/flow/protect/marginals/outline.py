@@ -29,7 +29,7 @@ _POINTS = TreeShape(leaves=64, branching=64, outlined=True)
 _UNITS = 3000  # in the range, on the bent scale
 _BENT_MIDDLES, _BENT_WIDTHS = 49, (0.5, 1.0, 1.5, 2.0)  # natural logarithms, far from zero
 _PLAIN_MIDDLES, _PLAIN_WIDTHS = 19, (0.05, 0.1, 0.2)  # of the range
-AT_ZERO = (0.0, 0.3, 0.6, 0.9)
+AT_ZERO = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)  # close to 1 closer: what few people have is told apart from zero
 _NEGLIGIBLE = 1e-6  # weight of a candidate
 
 _NORMAL_TAIL = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)  # Abramowitz and Stegun, 7.1.26

@@ -32,7 +32,7 @@ _LOOK_INTO_SMALL = 2.0  # ... or this many, where every code is a leaf
 _SHRINK = 0.7  # how strongly counts are drawn towards what is expected without them (James-Stein)
 _EVEN_WEIGHT = 1e-6
 _UPPER_END = 3.0  # deviations: a heap at the upper end, far from all else, needs more than another cell
-_LEFT_OVER = 3.0  # deviations: single values leave records over. One question, where `keep` is for one in every cell
+_LEFT_OVER = 2.0  # deviations: single values leave records over. One question, where `keep` is for one in every cell
 
 
 @dataclass(frozen=True)
