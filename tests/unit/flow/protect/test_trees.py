@@ -91,8 +91,8 @@ def test_records_far_from_a_heap_at_zero_are_not_lost(reach: float) -> None:
 
 
 def test_what_one_in_twenty_has_is_found_far_from_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four deviations of a cell's noise in two or three cells, as capital losses on Adult at a small ε. Found more often
-    than not: a third of those records or more lie beyond a tenth of the range. The twin knows of no heap between 90 %
+    """Four deviations of a cell's noise in two or three cells, as capital losses on Adult with ε = 0.1. Found in most
+    draws: a third of those records or more lie beyond a tenth of the range. The twin knows of no heap between 90 %
     and all, and asks for three deviations. Seeds are fixed: no false alarms.
     """
     wide, rng = column(5_000), np.random.default_rng(5)
