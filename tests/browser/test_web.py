@@ -261,6 +261,30 @@ def test_a_drafted_plan_is_confirmed_by_keyboard_and_released_and_the_copy_is_re
         assert server.log() == ""
 
 
+AS_SOON_AS_DATES_SHOW = """() => new MutationObserver((_, self) => {
+  if (!document.getElementById("format-1")) return;
+  self.disconnect();
+  const kind = document.getElementById("kind-1");
+  kind.value = "integer";
+  kind.dispatchEvent(new Event("change", { bubbles: true }));
+  document.body.classList.add("changed-back");
+}).observe(document.body, { childList: true, subtree: true })"""
+
+
+def test_a_card_listens_from_the_moment_it_shows(browser: Any, tmp_path: Path) -> None:
+    table, _ = people(tmp_path)
+    with serving(tmp_path, table) as server:
+        tab = Tab(browser, server)
+        page = tab.page
+        page.goto(server.address)
+        page.get_by_role("link", name="Edit age").click()
+        page.wait_for_selector("#kind-1:focus")
+        page.evaluate(AS_SOON_AS_DATES_SHOW)
+        page.select_option("#kind-1", "date")
+        page.wait_for_selector(".changed-back #scale-1", timeout=20_000)
+        tab.close()
+
+
 def test_the_flow_works_without_scripts(browser: Any, tmp_path: Path) -> None:
     table, _ = people(tmp_path)
     with serving(tmp_path) as server:

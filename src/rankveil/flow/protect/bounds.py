@@ -2,11 +2,13 @@
 
 Guarantee    Differentially private at the price it is given.
 Argument     Values are counted over public cells that double in width on both sides of zero. One replacement moves one
-             count: L1 2, L2 sqrt 2. The outermost cells whose noisy count exceeds a threshold give the bounds; then
-             inputs are clamped to the released bounds, which are public from here on (privacy.md, Q5).
-Threshold    Noise alone exceeds it in any of the cells with a probability of at most one in ten: too wide a bound
-             costs a little utility, too narrow a one clamps records.
-Not covered  Values beyond the bounds are moved to them: a few records beyond the threshold are clamped.
+             count: L1 2, L2 sqrt 2. Bounds are read off the noisy counts alone; then inputs are clamped to the
+             released bounds, which are public from here on (privacy.md, Q5).
+Reading      A cell counts as occupied if its noisy count exceeds a threshold. A bound a few doublings too wide costs
+             next to nothing and one fifteen too wide costs the column, so the threshold grows with the number of
+             doublings beyond the widest cell that is occupied: noise alone passes the j-th with a probability of at
+             most 1 in 10 j^3, and any cell that is not beyond with 1 in 10 in all (docs/decisions/0018).
+Not covered  Values beyond the bounds are moved to them: a group of records below its threshold is clamped.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.flow.budget import Budget, Mechanism, Price
+from rankveil.flow.budget import Budget, Mechanism, Noise, Price
 from rankveil.flow.declare import Column, Schema
 from rankveil.flow.declare.dataset import Codings, Dataset
 from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Grid
@@ -100,24 +102,43 @@ def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Data
     wanted = [column for column in dataset.schema.protected if column.private_bounds]
     counts, _ = dataset.fold(_BoundCounting(tuple(column.name for column in wanted)))
     noise = (price / len(wanted)).laplace_or_gaussian(l1=2, l2_squared=2)
-    nats = math.log(_SIZE / _CHANCE)
-    threshold = noise.deviation * (nats / math.sqrt(2) if noise.name == "discrete Laplace" else math.sqrt(2 * nats))
     bounded = {}
     for column in wanted:
         # PRIVACY: one histogram per column, at an even part of the price.
         noisy = noise.added_to(counts[column.name], source)
-        bounded[column.name] = _bounded(column, noisy > threshold)
+        bounded[column.name] = _bounded(column, *_ends(noisy, noise))
     columns = tuple(bounded.get(column.name, column) for column in dataset.schema.columns)
     return dataset.with_schema(Schema(columns, dataset.schema.impossible))
 
 
-def _bounded(column: Column, occupied: NDArray[np.bool_]) -> Column:
+def _ends(noisy: NDArray[np.int64], noise: Noise) -> tuple[int, int]:
+    """Lowest and highest bound, in steps, that noisy counts of all cells speak for; zero is between or at them."""
+    within = _height(noise, _CHANCE / _SIZE)
+    fullest = int(noisy.argmax())
+    if noisy[fullest] <= within:
+        return 0, 1  # nothing but noise is seen
+    widest = fullest if fullest <= _DOUBLINGS else fullest - _DOUBLINGS
+    below = above = 0
+    for doublings in range(1, _DOUBLINGS + 1):
+        # Amounts beside many zeros may be of any size: only from the first of them on is far away unlikely.
+        beyond = doublings - widest if widest else 0
+        height = _height(noise, _CHANCE / beyond**3) if beyond > 0 else within
+        above = doublings if noisy[doublings] > height else above
+        below = doublings if noisy[_DOUBLINGS + doublings] > height else below
+        widest = max(widest, above, below)
+    return -(2**below) if below else 0, 2**above if above else int(not below)
+
+
+def _height(noise: Noise, chance: float) -> float:
+    """What noise exceeds with at most this probability."""
+    nats = math.log(1 / chance)
+    scaled = nats / math.sqrt(2) if noise.name == "discrete Laplace" else math.sqrt(2 * nats)
+    return noise.deviation * scaled
+
+
+def _bounded(column: Column, lowest: int, highest: int) -> Column:
     grid = column.domain
     if not isinstance(grid, Grid):
         raise TypeError("only numbers have bounds")
-    above = np.flatnonzero(occupied[: _DOUBLINGS + 1])
-    below = np.flatnonzero(occupied[_DOUBLINGS + 1 :])
-    highest = 2 ** int(above[-1]) if len(above) else (1 if not len(below) else 0)
-    lowest = -(2 ** int(below[-1] + 1)) if len(below) else 0
     domain = replace(grid, width=highest - lowest, lower=Decimal(lowest) * grid.step, beyond=Decimal(0))
     return replace(column, domain=domain)
