@@ -128,14 +128,14 @@ _SYSTEMS = (
     System("smartnoise MST", "smartnoise", "MST"),
     System("smartnoise AIM", "smartnoise", "AIM"),
     # Shown beside our own release with pure ε; the one with δ stands for OpenDP.
-    System("OpenDP MST, pure ε", "opendp", "MST, pure ε", "pure ε", runs=1),
+    System("OpenDP MST, pure ε", "opendp", "MST, pure ε", "pure ε"),
     System("OpenDP MST", "opendp", "MST"),
     System("OpenDP AIM", "opendp", "AIM"),
     System("dpmm PrivBayes", "dpmm", "PrivBayes"),
     # The same models with bins of their own, which with many records can be finer than our cells.
-    System("dpmm MST, PrivTree", "dpmm", "MST", bins="PrivTree", recoded="few values", runs=1),
-    System("dpmm AIM, PrivTree", "dpmm", "AIM", bins="PrivTree", recoded="few values", runs=1, only_at="1"),
-    System("dpmm PrivBayes, PrivTree", "dpmm", "PrivBayes", bins="PrivTree", recoded="few values", runs=1, only_at="1"),
+    System("dpmm MST, PrivTree", "dpmm", "MST", bins="PrivTree", recoded="few values"),
+    System("dpmm AIM, PrivTree", "dpmm", "AIM", bins="PrivTree", recoded="few values", only_at="1"),
+    System("dpmm PrivBayes, PrivTree", "dpmm", "PrivBayes", bins="PrivTree", recoded="few values", only_at="1"),
     System("private-pgm MST", "private-pgm",
            not_here="the package mbi 2.0.0 holds the inference alone; its MST is an example in the repository. The same"
                     " mechanism runs in smartnoise, dpmm and OpenDP"),
