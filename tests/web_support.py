@@ -146,7 +146,7 @@ class Server:
     def start(self) -> str:
         """Start it, on the same port as before if it was started before; the address that opens the page."""
         code = "from rankveil.cli import main; main()"
-        port = ["--port", str(self.port or free_port())]
+        port = ["--port", str(self.port)]  # at first 0, any that is free
         own = {"RANKVEIL_STATE": str(self.state), "RANKVEIL_LEDGER": str(self.ledger), "PYTHONUTF8": "1"}
         with (self.folder / "server.log").open("a") as log:
             self.process = subprocess.Popen(
@@ -195,11 +195,3 @@ def serving(folder: Path, *arguments: object, env: Mapping[str, str] | None = No
     finally:
         if server.process is not None:
             server.end()
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

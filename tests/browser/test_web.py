@@ -285,6 +285,39 @@ def test_a_card_listens_from_the_moment_it_shows(browser: Any, tmp_path: Path) -
         tab.close()
 
 
+def test_cards_confirmed_in_quick_succession_leave_the_keyboard_alone_and_are_counted_in_order(
+    browser: Any, tmp_path: Path
+) -> None:
+    table, _ = people(tmp_path)
+    with serving(tmp_path, table) as server:
+        tab = Tab(browser, server)
+        page = tab.page
+        page.goto(server.address)
+        held: list[Any] = []
+
+        def sent(number: int) -> Any:
+            for _ in range(1200):
+                if len(held) >= number:
+                    return held[number - 1]
+                page.wait_for_timeout(100)
+            raise AssertionError(f"request {number} was not sent")
+
+        page.route(re.compile(r"/columns/\d$"), lambda asked: held.append(asked))
+        for name in ("age", "city"):
+            page.get_by_role("button", name=re.compile(rf"^Confirm( all)? of {name}$")).press("Enter")
+        first = sent(1)
+        page.get_by_role("button", name=re.compile("of smokes$")).focus()
+        assert len(held) == 1, "the second waits for the answer to the first"
+        first.continue_()
+        second = sent(2)
+        page.wait_for_selector("#column-1:not(.unsure)")
+        assert "smokes" in page.evaluate("document.activeElement.textContent")
+        second.continue_()
+        page.wait_for_selector("#column-2:not(.unsure)")
+        assert "1 column" in page.inner_text("#counter")
+        tab.close()
+
+
 def test_the_flow_works_without_scripts(browser: Any, tmp_path: Path) -> None:
     table, _ = people(tmp_path)
     with serving(tmp_path) as server:
@@ -296,7 +329,7 @@ def test_the_flow_works_without_scripts(browser: Any, tmp_path: Path) -> None:
         page.get_by_role("link", name="Edit age").click()
         page.select_option("#kind-1", "date")
         page.get_by_role("button", name="Show its fields").click()
-        assert page.get_by_label("First day").count() == 1
+        page.get_by_label("First day").wait_for()
         page.get_by_role("link", name="Leave as it was").click()
         for name in ("age", "city", "smokes"):
             page.get_by_role("button", name=re.compile(rf"^Confirm( all)? of {name}$")).click()

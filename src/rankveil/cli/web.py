@@ -12,7 +12,7 @@ import click
 @click.option("--plan", type=click.Path(path_type=Path), help="Begin with this plan instead of a draft.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for releases; by default the page's private one.")
 @click.option("--ledger", type=click.Path(path_type=Path), help="Enter releases here instead of the user's ledger.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Listen on this port of 127.0.0.1.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Listen on this port of 127.0.0.1; 0 is any that is free.")
 @click.option(
     "--upload-limit",
     type=click.IntRange(1, 1 << 20),

@@ -115,6 +115,7 @@ def _listening(port: int | None) -> Iterator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", candidate))
+            listener.listen()  # two that have only bound it could both have the port, until one of them listens
             break
         except OSError as error:
             listener.close()

@@ -87,13 +87,13 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// After a card was exchanged the keyboard stays in it.
+// After a card was exchanged the keyboard stays in it, unless it has gone elsewhere in the meantime.
 document.addEventListener("htmx:afterSettle", (event) => {
   showCopyButtons(document);
   const card = event.target.closest && event.target.closest(".card");
   if (!card) return;
   const next = card.querySelector("form.edit select") || card.querySelector("form.inline button") || card.querySelector("h2");
-  if (next && !card.contains(document.activeElement)) next.focus();
+  if (next && document.activeElement === document.body) next.focus();
 });
 document.addEventListener("htmx:sendError", () => say("The page does not answer. Is rankveil web still running?"));
 document.addEventListener("htmx:responseError", (event) => {
