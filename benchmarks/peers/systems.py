@@ -127,7 +127,6 @@ _SYSTEMS = (
     System("DataSynthesizer", "datasynthesizer", "", "pure ε", REPLACE, doubt=_SENSITIVITIES),
     System("smartnoise MST", "smartnoise", "MST"),
     System("smartnoise AIM", "smartnoise", "AIM"),
-    # Shown beside our own release with pure ε; the one with δ stands for OpenDP.
     System("OpenDP MST, pure ε", "opendp", "MST, pure ε", "pure ε"),
     System("OpenDP MST", "opendp", "MST"),
     System("OpenDP AIM", "opendp", "AIM"),
