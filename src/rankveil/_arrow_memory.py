@@ -1,7 +1,7 @@
 """Where Arrow takes its memory from.
 
-Arrow's wheels bring an allocator of their own, mimalloc 3. It is reported to crash processes in which threads come and
-go, as those of a pass do (docs/decisions/0014-memory-of-the-system.md). The system's allocator is as fast here.
+Arrow's wheels bring an allocator of their own, mimalloc 3. The system's is as fast here and takes less memory
+(docs/decisions/0014-memory-of-the-system.md).
 """
 
 from __future__ import annotations

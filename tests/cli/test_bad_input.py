@@ -169,6 +169,15 @@ def test_text_in_a_column_of_dates(refused: Callable[..., Ran]) -> None:
     assert "2 of 3 values are not dates in the declared format" in said
 
 
+def test_a_date_format_without_a_date(run_cli: Cli, write_table: Write, write_plan: Write, tmp_path: Path) -> None:
+    """In a process of its own: with an empty format Arrow reads memory that is not its own, which ended the command."""
+    entry = 'kind = "date"\nlower = 2020-01-01\nupper = 2021-01-01\nformat = ""'
+    table, plan = write_table("a\n2020-05-05\n2020-05-06\n"), write_plan({"a": entry})
+    done = run_cli("release", table, "--plan", plan, "--out", tmp_path / "out")
+    check(done, USAGE, tmp_path)
+    assert "columns.a: format does not give back every day" in done.err
+
+
 def test_empty_fields_where_nothing_may_be_missing(refused: Callable[..., Ran]) -> None:
     assert (
         "2 of 3 values are missing"

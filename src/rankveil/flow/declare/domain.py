@@ -12,7 +12,6 @@ Missing values (null, NaN, and in text the tokens the plan lists) have the code 
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -43,6 +42,7 @@ from rankveil.flow.declare.reading import (
     Mask,
     Numbers,
     Read,
+    day_number,
     encode_labels,
     plain,
     read_days,
@@ -314,8 +314,7 @@ def domain_of(
             decimal_mark=plan.table.decimal,
         )
     if isinstance(entry, DateColumn):
-        epoch = datetime.date(1970, 1, 1)
-        return Grid((entry.upper - entry.lower).days, Decimal((entry.lower - epoch).days), date_format=entry.format)
+        return Grid((entry.upper - entry.lower).days, Decimal(day_number(entry.lower)), date_format=entry.format)
     if isinstance(entry, OrdinalColumn):
         return Grid(len(entry.categories) - 1, labels=entry.categories)
     if isinstance(entry, BooleanColumn):

@@ -31,6 +31,7 @@ from pydantic import (
 
 from rankveil.engines.source import MOST_COLUMNS
 from rankveil.errors import PlanError
+from rankveil.flow.declare.reading import keeps_days
 
 _LARGEST_PLAN = 8 << 20
 
@@ -127,11 +128,17 @@ class DateColumn(_Ranged):
     kind: Literal["date"]
     lower: datetime.date
     upper: datetime.date
-    format: str = "%Y-%m-%d"
+    format: str = Field("%Y-%m-%d", max_length=100)
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        return _check_range(self, self.lower, self.upper)
+        _check_range(self, self.lower, self.upper)
+        if not keeps_days(self.format, self.lower, self.upper):
+            raise ValueError(
+                f"format does not give back every day from {self.lower} to {self.upper}: it needs the year, the month"
+                ' and the day, such as "%d.%m.%Y"; %y stands for the years 1969 to 2068 only'
+            )
+        return self
 
 
 def _check_range(entry: _T, lower: Any, upper: Any, bounds: str = "public") -> _T:

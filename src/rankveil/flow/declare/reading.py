@@ -29,6 +29,9 @@ DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
 _NUMBER_TEXT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _SPECIAL_TEXT = r"(?i)^[+-]?(nan|inf|infinity)$"
 
+_EPOCH = datetime.date(1970, 1, 1)
+_YEAR = 366  # days
+
 Codes: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -139,6 +142,29 @@ def read_days(array: pa.Array, date_format: str, null_tokens: tuple[str, ...]) -
         array = pc.local_timestamp(array) if array.type.tz is not None else array
         array = pc.floor_temporal(array, unit="day").cast(pa.timestamp("s")).cast(pa.date32())
     return _read(array.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()), unreadable)
+
+
+def keeps_days(date_format: str, first: datetime.date, last: datetime.date) -> bool:
+    """Whether days of a range, written in this format, are read as the same days: the year of each end stands for all.
+
+    A format that fails loses a part of the date ("%m/%Y") or takes it for another one ("%y" in a range before 1969).
+    """
+    if not date_format:
+        return False  # no text for a day; and Arrow 26 reads beyond the end of an empty format, which may crash
+    start, end = day_number(first), day_number(last)
+    numbers = np.unique([*range(start, min(start + _YEAR, end) + 1), *range(max(start, end - _YEAR), end + 1)])
+    days = value_array(numbers.astype("datetime64[D]"))
+    try:
+        texts = pc.strftime(days, format=date_format)
+    except pa.ArrowInvalid:  # a time zone, which days have not
+        return False
+    read = read_days(texts, date_format, ())
+    return read.missing is None and np.array_equal(read.numbers, numbers)
+
+
+def day_number(day: datetime.date) -> int:
+    """Days since 1970-01-01, as Arrow counts them."""
+    return (day - _EPOCH).days
 
 
 def _parse_days(texts: pa.Array, date_format: str) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -176,6 +177,41 @@ def test_dates_in_the_wrong_order_are_refused() -> None:
     assert "lower must be less than upper" in refusal(
         plan_text({"a": 'kind = "date"\nlower = 2021-01-01\nupper = 2020-01-01'})
     )
+
+
+def dates(date_format: str, lower: str = "2020-01-01", upper: str = "2029-12-31") -> str:
+    return plan_text({"a": f'kind = "date"\nlower = {lower}\nupper = {upper}\nformat = {json.dumps(date_format)}'})
+
+
+@pytest.mark.parametrize(
+    "date_format",
+    ["%d.%m.%Y", "%F", "%d %b %Y", "%Y%j", "%Y-%m-%dT%H:%M:%SZ", "%m/%d/%y"],
+)
+def test_a_format_from_which_every_day_comes_back_is_taken(date_format: str) -> None:
+    assert Plan.parse(dates(date_format)).columns["a"].format == date_format  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "date_format",
+    ["", "=", "%", "%%", "%Y", "%m/%Y", "%d.%m.", "%j", "%G-W%V-%u", "%Q", "%-d.%-m.%Y", "%Y-%m-%d %z", "\0%Y-%m-%d"],
+)
+def test_a_format_that_loses_days_is_refused(date_format: str) -> None:
+    assert "does not give back every day from 2020-01-01 to 2029-12-31" in refusal(dates(date_format))
+
+
+def test_a_format_of_two_digit_years_is_refused_where_they_mean_other_years() -> None:
+    assert Plan.parse(dates("%y%m%d", "1969-01-01", "2068-12-31"))
+    for lower, upper in (("1968-12-31", "2020-01-01"), ("2000-01-01", "2069-01-01")):
+        assert "%y stands for the years 1969 to 2068 only" in refusal(dates("%y%m%d", lower, upper))
+
+
+def test_a_format_is_judged_by_days_between_the_ends_too() -> None:
+    assert refusal(dates("%Y", "2020-01-01", "2030-01-01"))  # both ends would come back
+    assert refusal(dates("%d.%m.", "1900-01-01", "1901-12-31"))  # all of the first year would
+
+
+def test_a_format_of_hundreds_of_characters_is_refused() -> None:
+    assert "columns.a" in refusal(dates("%Y-%m-%d" + "x" * 93))
 
 
 @pytest.mark.parametrize(
