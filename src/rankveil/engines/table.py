@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
+from rankveil.engines.decoding import as_utf8
 from rankveil.engines.dialect import LOOK, Dialect
 from rankveil.errors import TableError
 
@@ -102,32 +103,11 @@ class Table:
             raise unreadable(name, error) from None
 
     def _csv_batches(self, part: Part, wanted: list[str]) -> Iterator[pa.RecordBatch]:
-        dialect = self.dialect
-        assert dialect is not None  # noqa: S101 - set for every CSV table
+        text, until_let_go = as_utf8(pa.input_stream(str(part.path), compression="detect"), part.encoding or "utf-8")
         try:
-            reader = pacsv.open_csv(
-                pa.input_stream(str(part.path), compression="detect"),
-                read_options=pacsv.ReadOptions(
-                    encoding=part.encoding,
-                    block_size=_BLOCK,
-                    column_names=list(dialect.names),
-                    skip_rows=0,
-                    skip_rows_after_names=1,
-                ),
-                parse_options=pacsv.ParseOptions(
-                    delimiter=dialect.separator,
-                    newlines_in_values=True,
-                    # In a table of one column an empty line is a missing value, and rows are never dropped.
-                    ignore_empty_lines=len(dialect.names) > 1,
-                ),
-                convert_options=pacsv.ConvertOptions(
-                    column_types=dict.fromkeys(dialect.names, pa.string()),
-                    include_columns=wanted,
-                    strings_can_be_null=False,
-                ),
-            )
-            yield from reader
-        except pa.ArrowInvalid as error:
+            yield from pacsv.open_csv(text, **self._csv_options(wanted))
+        except (pa.ArrowException, OSError, UnicodeError) as error:
+            error.__traceback__ = None  # frames hold what they name: the stream, if the decoder found the error
             # Read from the message, for a handler of invalid rows is Python code in Arrow's threads: one that still
             # holds it while the interpreter ends aborts the process.
             misfit = _MISFIT.match(str(error))
@@ -139,6 +119,29 @@ class Table:
                 f"Table {part.path.name}: {place} has {actual} fields where the header has {expected}.",
                 remedy="Check the separator and the quotes; [table] separator in the plan sets another one.",
             ) from None
+        finally:
+            del text
+            until_let_go()
+
+    def _csv_options(self, wanted: list[str]) -> dict[str, Any]:
+        dialect = self.dialect
+        assert dialect is not None  # noqa: S101 - set for every CSV table
+        return {
+            "read_options": pacsv.ReadOptions(
+                block_size=_BLOCK, column_names=list(dialect.names), skip_rows=0, skip_rows_after_names=1
+            ),
+            "parse_options": pacsv.ParseOptions(
+                delimiter=dialect.separator,
+                newlines_in_values=True,
+                # In a table of one column an empty line is a missing value, and rows are never dropped.
+                ignore_empty_lines=len(dialect.names) > 1,
+            ),
+            "convert_options": pacsv.ConvertOptions(
+                column_types=dict.fromkeys(dialect.names, pa.string()),
+                include_columns=wanted,
+                strings_can_be_null=False,
+            ),
+        }
 
     def unescaped(self, known: Sequence[str]) -> Table:
         """A released text file without the apostrophe of escaped formulas before names that are `known` without it."""
