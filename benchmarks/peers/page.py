@@ -224,8 +224,9 @@ def _cost(result: Result) -> str:
     """Processor seconds and memory, on every data set at ε = 1."""
     pairs = [pair for pair in result["pairs"] if pair["epsilon"] == "1"]
     lines = [
-        "Processor seconds (clock seconds) and peak memory of a release at ε = 1, start-up included. The machine was"
-        " shared with other work, so the clock says little; `--only-timing` is the measurement.",
+        "Processor seconds (clock seconds) and peak memory of a release at ε = 1, start-up included. Some runs"
+        " shared the machine with other work and some did not, so the clock says little; `--only-timing` is the"
+        " measurement.",
         "",
         "| system | " + " | ".join(DATA[pair["data"]].title.split(",")[0] for pair in pairs) + " |",
         "| --- |" + " --- |" * len(pairs),
