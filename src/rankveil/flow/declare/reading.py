@@ -12,6 +12,7 @@ Missing values (null, NaN, and in text the tokens the plan lists) have the code 
 from __future__ import annotations
 
 import datetime
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -179,7 +180,7 @@ def _parse_days(texts: pa.Array, date_format: str) -> pa.Array:
 def _is_date(text: str, date_format: str) -> bool:
     try:
         datetime.datetime.strptime(text, date_format)
-    except ValueError:
+    except (ValueError, re.error):  # the latter for a format that says something twice
         return False
     return True
 

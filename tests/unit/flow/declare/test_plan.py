@@ -8,13 +8,19 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rankveil.certificate import plain
 from rankveil.errors import GuaranteeError, PlanError, TaxonomyError
 from rankveil.flow.budget import equal_shares
 from rankveil.flow.declare import Plan, declare_alone
 from rankveil.flow.declare.domain import Grid, Nominal
+from rankveil.flow.declare.reading import day_number, keeps_days, read_days
 from rankveil.pipeline import check_consent, release
 from tests.support import category, integer, plan_text
 
@@ -191,10 +197,10 @@ def test_a_format_from_which_every_day_comes_back_is_taken(date_format: str) -> 
     assert Plan.parse(dates(date_format)).columns["a"].format == date_format  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    "date_format",
-    ["", "=", "%", "%%", "%Y", "%m/%Y", "%d.%m.", "%j", "%G-W%V-%u", "%Q", "%-d.%-m.%Y", "%Y-%m-%d %z", "\0%Y-%m-%d"],
-)
+LOSING = ("", "=", "%", "%%", "%Y", "%m/%Y", "%d.%m.", "%j", "%G-W%V-%u", "%Q", "%-d.%-m.%Y", "%Y-%m-%d %z", "%d-%d-%m")
+
+
+@pytest.mark.parametrize("date_format", [*LOSING, "\0%Y-%m-%d"])
 def test_a_format_that_loses_days_is_refused(date_format: str) -> None:
     assert "does not give back every day from 2020-01-01 to 2029-12-31" in refusal(dates(date_format))
 
@@ -208,6 +214,20 @@ def test_a_format_of_two_digit_years_is_refused_where_they_mean_other_years() ->
 def test_a_format_is_judged_by_days_between_the_ends_too() -> None:
     assert refusal(dates("%Y", "2020-01-01", "2030-01-01"))  # both ends would come back
     assert refusal(dates("%d.%m.", "1900-01-01", "1901-12-31"))  # all of the first year would
+
+
+CODES = st.sampled_from([f"%{code}" for code in "YmdjybBUWwuaCHGVgFDexcn%"])
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(CODES, st.sampled_from(["", "-", " ", "/"])), min_size=1, max_size=4))
+def test_a_format_that_is_taken_gives_back_every_single_day(parts: list[tuple[str, str]]) -> None:
+    """It is judged by the year of either end."""
+    date_format, first, last = "".join(map("".join, parts)), datetime.date(1969, 1, 1), datetime.date(2068, 12, 31)
+    if keeps_days(date_format, first, last):
+        days = np.arange(day_number(first), day_number(last) + 1)
+        texts = pc.strftime(pa.array(days.astype("datetime64[D]")), format=date_format)
+        assert np.array_equal(read_days(texts, date_format, ()).numbers, days)
 
 
 def test_a_format_of_hundreds_of_characters_is_refused() -> None:
