@@ -150,7 +150,7 @@ def test_numbers_with_a_decimal_comma_are_checked_by_their_value(made: Callable[
     plan = Plan.parse(text + '[table]\ndecimal = ","\nthousands = "."\n')
     folder = made(table=tmp_path / "pay.csv", plan=plan)
     assert checked(folder) == {}
-    replace_value(folder, 5, 0, "0,3")
+    replace_value(folder, 5, 0, "0,3", ";")
     certify_again(folder)
     assert "column 'pay': 1 value(s) outside" in checked(folder)["rows and values are those declared"]
 
@@ -158,12 +158,12 @@ def test_numbers_with_a_decimal_comma_are_checked_by_their_value(made: Callable[
 # A changed release
 
 
-def replace_value(folder: Path, row: int, place: int, value: str) -> None:
+def replace_value(folder: Path, row: int, place: int, value: str, separator: str = ",") -> None:
     with (folder / "release.csv").open(newline="") as file:
-        rows = list(csv.reader(file))
+        rows = list(csv.reader(file, delimiter=separator))
     rows[row][place] = value
     with (folder / "release.csv").open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
+        csv.writer(file, delimiter=separator).writerows(rows)
 
 
 def test_any_changed_byte_is_found(made: Callable[..., Path]) -> None:

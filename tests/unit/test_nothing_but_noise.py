@@ -156,7 +156,7 @@ def sorted_people(rows: int) -> pa.Table:
 
 
 def test_the_order_of_a_sorted_table_does_not_show_in_a_release_with_public_columns() -> None:
-    """The correlation of a row's place and its group is normal with deviation 1/√n: beyond 5 in 6 of 10 million runs."""
+    """The correlation of places and groups has the deviation 1/√n: beyond 5 of them in 6 of 10 million runs."""
     made = release(sorted_people(20_000), Plan.parse(plan_text(PUBLIC, method="synthetic")), source=SeededSource(5))
     group = np.array([ord(label) for label in made.table["group"].to_pylist()])
     assert abs(np.corrcoef(np.arange(len(group)), group)[0, 1]) < 5 / np.sqrt(len(group))
@@ -263,7 +263,8 @@ def test_the_line_of_a_misfit_counts_lines_inside_quotes_and_empty_ones(tmp_path
 
 
 def test_a_release_with_a_decimal_comma_is_written_as_its_table_and_can_be_read_again(tmp_path: Path) -> None:
-    plan = Plan.parse(plan_text(INCOME, epsilon=50, table='decimal = ","'))
+    columns = {"income": INCOME["income"], "name": category(["x", "y"])}
+    plan = Plan.parse(plan_text(columns, epsilon=50, table='decimal = ","'))
     source = german(tmp_path, [f"{1 + i % 7},{i % 10}" for i in range(200)])
     release(source, plan, out=tmp_path / "out", source=SeededSource(1))
     written = (tmp_path / "out" / "release.csv").read_text()

@@ -48,14 +48,9 @@ def plan(columns: dict[str, str], *, epsilon: object = 1, more: str = "") -> rv.
 def test_every_kind_of_column_comes_back_in_the_type_of_its_kind_and_in_its_domain() -> None:
     table = mixed_table()
     made = rv.release(table, plan(MIXED, epsilon=5), source=SeededSource(1))
-    types = {
-        "member": pa.bool_(),
-        "born": pa.date32(),
-        "income": pa.float64(),
-        "grade": pa.string(),
-        "town": pa.string(),
-    }
-    assert {field.name: field.type for field in made.table.schema} == types
+    kinds = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32(), "boolean": pa.bool_()}
+    for note in made.certificate.columns:
+        assert made.table.schema.field(note.name).type == kinds.get(note.kind, pa.string())
     assert made.table.num_rows == ROWS
     income = made.table["income"].drop_null().to_numpy()
     assert income.min() >= 0
