@@ -295,13 +295,20 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
             " For a release with a guarantee choose another method: rankveil methods.",
         )
     if plan.guesses:
-        lines = "\n".join(f"  {name}: {', '.join(entries)}" for name, entries in list(plan.guesses.items())[:20])
         raise GuaranteeError(
-            f"The plan holds guesses taken from the data that nobody has confirmed:\n{lines}",
+            f"The plan holds guesses taken from the data that nobody has confirmed:\n{_listed_guesses(plan)}",
             remedy="Replace each by what is publicly known about the column (not by what the table shows), then delete"
-            " the column's line `unconfirmed = [...]`.",
+            " the column's line `unconfirmed = [...]` (and that of [table]).",
         )
     return method
+
+
+def _listed_guesses(plan: Plan) -> str:
+    """All of them; places with the same guesses share a line."""
+    places: dict[tuple[str, ...], list[str]] = {}
+    for place, entries in plan.guesses.items():
+        places.setdefault(entries, []).append(place)
+    return "\n".join(f"  {', '.join(named)}: {', '.join(entries)}" for entries, named in places.items())
 
 
 def _file_format(table: Table) -> Literal["csv", "parquet"]:

@@ -49,9 +49,11 @@ def released(visitor: Visitor, plan: str = PEOPLE_PLAN) -> tuple[str, str]:
 def test_an_upload_is_drafted_and_every_guess_waits_to_be_confirmed(visitor: Visitor) -> None:
     working = visitor.upload()
     plan = working.plan()
-    assert set(plan.guesses) == {"age", "city", "smokes"}
+    assert set(plan.guesses) == {"name", "age", "city", "smokes"}
     text = visitor.get(f"/w/{working.id}/columns").text
-    assert "5 guesses" in text
+    assert "9 guesses" in text
+    assert "left out: not read, not released" in text
+    assert "never: a table with missing values is refused" in text
     assert "Internal" in text
     assert working.read().rows == 300
 
@@ -61,8 +63,29 @@ def test_each_guess_is_confirmed_by_itself(visitor: Visitor) -> None:
     place = list(working.plan().columns).index("age")
     data = {"action": "confirm", "version": "0", "entries": "lower,upper"}
     assert visitor.post(f"/w/{working.id}/columns/{place}", data).status_code == 303
-    assert working.plan().columns["age"].unconfirmed == ("kind",)
-    assert set(working.plan().guesses) == {"age", "city", "smokes"}
+    assert working.plan().columns["age"].unconfirmed == ("kind", "null")
+    assert "null = false" in working.read().plan, "what is to be confirmed is shown"
+    data = {"action": "confirm", "version": "0", "entries": ""}
+    assert visitor.post(f"/w/{working.id}/columns/0", data).status_code == 303
+    assert set(working.plan().guesses) == {"age", "city", "smokes"}, "leaving a column out is confirmed as well"
+
+
+def test_how_the_file_is_read_is_confirmed_by_itself(visitor: Visitor) -> None:
+    working = visitor.upload("a;b\n1,5;2\n3,25;4\n")
+    plan = working.plan()
+    assert (plan.table.decimal, plan.guesses["[table]"]) == (",", ("decimal",))
+    text = visitor.get(f"/w/{working.id}/columns").text
+    assert "How the file is read" in text
+    assert "2 columns and how the file is read" in text
+    for place in range(2):
+        data = {"action": "confirm", "version": "0", "entries": ""}
+        assert visitor.post(f"/w/{working.id}/columns/{place}", data).status_code == 303
+    assert "1 guess" in visitor.get(f"/w/{working.id}/release").text
+    assert visitor.post(f"/w/{working.id}/columns/table", {"version": "0", "decimal": "x"}).status_code == 422
+    assert visitor.post(f"/w/{working.id}/columns/table", {"version": "7", "decimal": ","}).status_code == 409
+    assert visitor.post(f"/w/{working.id}/columns/table", {"version": "0", "decimal": ","}).status_code == 303
+    assert working.plan().guesses == {}
+    assert working.plan().table.decimal == ","
 
 
 def test_a_saved_form_is_what_the_plan_says_and_nothing_of_it_is_a_guess(visitor: Visitor) -> None:
@@ -318,7 +341,7 @@ def test_a_copy_is_private_and_removed_when_the_page_closes_while_the_plan_stays
     close(visitor.home, "test", tmp_file := visitor.home.servers_folder / "door-1.json")
     assert not copy.exists()
     assert not tmp_file.exists()
-    assert set(working.plan().guesses) == {"age", "city", "smokes"}
+    assert set(working.plan().guesses) == {"name", "age", "city", "smokes"}
     text = visitor.get(f"/w/{working.id}/table").text
     assert "The same table once more" in text
 

@@ -39,7 +39,7 @@ def show_dry_run(plan: Plan, *, as_json: bool) -> None:
         click.echo(f"Assumed: {looked.rows:,} rows. Set expected_rows in [release] for your own number.")
     click.echo("Dry run: no data were read, nothing was written, no budget was spent.")
     if plan.guesses:
-        click.echo(f"{len(plan.guesses)} columns have unconfirmed guesses; a release would refuse them.")
+        click.echo(f"The plan holds guesses in {len(plan.guesses)} places; a release would refuse them.")
 
 
 def _heading(looked: Preview) -> str:
