@@ -36,15 +36,21 @@ def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool
     from rankveil.flow.declare import Plan
     from rankveil.flow.declare.draft import draft
     from rankveil.flow.write import write_text
+    from rankveil.meaning import LARGE, in_words
+    from rankveil.preview.noise_alone import remark
 
     if out.exists() and not overwrite:
         raise OutputError(f"{out} exists already.", remedy="Give another name with --out, or say --overwrite.")
-    text = draft(open_table(table), epsilon=epsilon)
+    text = draft(open_table(table), epsilon=epsilon, remark=remark)
     plan = Plan.parse(text, name="draft")
     write_text(out, text)
     if as_json:
         print_json({"plan": str(out), "columns": len(plan.columns), "unconfirmed": plan.guesses})
         return
     click.echo(f"Wrote {out}: {len(plan.columns)} columns, all with guesses taken from the data.")
+    if plan.release.epsilon > LARGE:
+        click.echo(in_words(plan.release.epsilon))
+    for line in remark(plan):
+        click.echo(line)
     click.echo("Next: replace each guess by what is publicly known, delete the line `unconfirmed` under it, then")
     click.echo(f"  rankveil release {table} --plan {out} --dry-run")

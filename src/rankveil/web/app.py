@@ -56,6 +56,7 @@ def _routes(site: Site) -> list[BaseRoute]:
         get(f"{session}/dry-run", method.dry_run),
         get(f"{session}/release", release.release_page),
         post(f"{session}/release", release.begin),
+        post(f"{session}/cap", release.save_cap),
         get(one, result.result_page),
         get(f"{one}/progress", release.progress),
         post(f"{one}/cancel", release.cancel),

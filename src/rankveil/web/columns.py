@@ -9,8 +9,8 @@ from typing import Any
 from rankveil.errors import RankveilError
 from rankveil.flow.declare import Plan
 from rankveil.flow.declare.domain import Nominal, domain_of
-from rankveil.flow.declare.plan import CategoryColumn, TableEntry
-from rankveil.web.home import TABLE_PART, State, column_part
+from rankveil.flow.declare.plan import TABLE_PART, CategoryColumn, TableEntry
+from rankveil.web.home import State, column_part
 
 KINDS: Mapping[str, str] = {
     "integer": "whole numbers",

@@ -10,7 +10,7 @@ Not marked   The number of rows, which is public: neighbours have the same (docs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -22,6 +22,7 @@ from rankveil.engines import Table
 from rankveil.engines.arrays import null_of
 from rankveil.errors import TableError
 from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
+from rankveil.flow.declare.plan import Plan
 from rankveil.flow.declare.plan_file import toml_key, toml_text
 
 _MOST_CATEGORIES = 200
@@ -108,8 +109,10 @@ class _Seen:
         return "category" if len(self.texts) <= _MOST_CATEGORIES else "drop"
 
 
-def draft(table: Table, *, method: str = "synthetic", epsilon: str = "1") -> str:
-    """The text of a plan for this table, with every guess marked."""
+def draft(
+    table: Table, *, method: str = "synthetic", epsilon: str = "1", remark: Callable[[Plan], list[str]] | None = None
+) -> str:
+    """The text of a plan for this table, with every guess marked; `remark` may add comments under its ε."""
     seen = {name: _Seen() for name in table.schema.names}
     null_tokens = DEFAULT_NULL_TOKENS if table.format == "csv" else ()  # as a release will read it
     rows = 0
@@ -122,7 +125,11 @@ def draft(table: Table, *, method: str = "synthetic", epsilon: str = "1") -> str
                 seen[name].nested = True
     if rows == 0:
         raise TableError(f"Table {table.name} has no rows.", remedy="Check that its first line is the header.")
-    return "\n".join(_lines(table, seen, rows, method, epsilon)) + "\n"
+    lines = list(_lines(table, seen, rows, method, epsilon))
+    if remark is not None:
+        under = next(place for place, line in enumerate(lines) if line.startswith("epsilon")) + 1
+        lines[under:under] = [f"# {line}" for line in remark(Plan.parse("\n".join(lines), name="draft"))]
+    return "\n".join(lines) + "\n"
 
 
 def _as_texts(array: pa.Array) -> pa.Array:

@@ -1,4 +1,4 @@
-"""A plan written as plan.toml. Entries at their defaults are left out unless they are guesses; comments are not kept."""
+"""A plan written as plan.toml. Defaults are left out unless they are guesses; comments are not kept."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from rankveil.errors import PlanError, RankveilError
 from rankveil.flow.declare import Plan
 from rankveil.flow.declare.domain import domain_of
-from rankveil.flow.declare.plan import DropColumn
+from rankveil.flow.declare.plan import TABLE_PART, DropColumn
 from rankveil.web.columns import (
     DECIMAL_MARKS,
     KINDS,
@@ -26,7 +26,7 @@ from rankveil.web.columns import (
     taxonomy_outline,
     where_left,
 )
-from rankveil.web.home import TABLE_PART, StaleError, Working, column_part
+from rankveil.web.home import StaleError, Working, column_part
 from rankveil.web.site import Ask, status_of
 from rankveil.web.tables import keep_file
 
