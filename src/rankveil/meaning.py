@@ -52,7 +52,7 @@ def _factor(epsilon: float) -> str:
         factor = math.exp(epsilon)
         return f"a factor of {factor:.2g}" if factor < 100 else f"a factor of about {_rounded(factor):,}"
     digits = math.floor(epsilon / math.log(10)) + 1
-    return f"a factor that is a number of {digits:,} digits"
+    return f"a factor that has {digits:,} digits"
 
 
 def _rounded(number: float) -> int:

@@ -118,8 +118,8 @@ def release(
     (`published:...`) needs `accept_no_guarantee=True`, an ε above 20 `accept_large_epsilon=True`. `escape_formulas`
     puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. The release is
     entered in the ledger (by default the user's own, see `rankveil ledger`) before noise is drawn, and is not given
-    back if the run fails. `reference` is noted with that entry, so that whoever started a release can find out later whether
-    it was paid for. `source` is for tests: anything but the system's generator marks the certificate as not for
+    back if the run fails. `reference` is noted with that entry, so that whoever started a release can find out later
+    whether it was paid for. `source` is for tests: anything but the system's generator marks the certificate as not for
     release, and leaves the ledger alone.
     `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
     (None if nobody knows).

@@ -449,3 +449,54 @@ def test_a_card_for_htmx_holds_no_button_for_pages_without_scripts(visitor: Visi
     card = visitor.get(f"/w/{working.id}/columns/1?edit=1", headers={"hx-request": "true"}).text
     assert "noscript" not in card
     assert "noscript" in visitor.get(f"/w/{working.id}/columns?edit=1").text
+
+
+# Large ε, and the cap
+
+
+def test_a_large_epsilon_is_said_in_words_and_released_by_consent_only(
+    visitor: Visitor, ledger_of_this_test: Path
+) -> None:
+    working = visitor.upload(plan=PEOPLE_PLAN.replace("epsilon = 1", "epsilon = 1000"))
+    part = visitor.get(f"/w/{working.id}/dry-run?method=synthetic&epsilon=1000", headers={"hx-request": "true"}).text
+    for text in (part, visitor.get(f"/w/{working.id}/method").text, visitor.get(f"/w/{working.id}/release").text):
+        assert "no meaningful limit" in text
+        assert "Infinity" not in text
+    assert 'hx-swap-oob="true"' in part
+    form = visitor.release_form(working)
+    assert "accept_large_epsilon" in visitor.get(f"/w/{working.id}/release").text
+    assert visitor.post(f"/w/{working.id}/release", form).status_code == 422
+    with Ledger(ledger_of_this_test) as book:
+        assert book.entries() == []
+    assert visitor.post(f"/w/{working.id}/release", {**form, "accept_large_epsilon": "on"}).status_code == 303
+    job = job_named(working, form["release_id"])
+    assert job is not None
+    until(lambda: not job.alive())
+    assert job.status().state == "done"
+    text = visitor.get(f"/w/{working.id}/releases/{job.id}").text
+    assert "no meaningful limit" in text
+    assert "An ε above 20 was accepted" in text
+
+
+def test_the_dry_run_of_the_page_is_for_the_rows_of_its_table_and_weighs_delta(visitor: Visitor) -> None:
+    working = visitor.upload(plan=PEOPLE_PLAN.replace("epsilon = 1", "epsilon = 1\nexpected_rows = 77"))
+    text = visitor.get(f"/w/{working.id}/method").text
+    assert "300 rows" in text
+    assert "with ε alone" in text
+
+
+def test_a_cap_is_set_once_on_the_page_and_then_keeps(visitor: Visitor, ledger_of_this_test: Path) -> None:
+    working = visitor.upload(plan=PEOPLE_PLAN)
+    form = {"plan_sha256": working.plan().sha256(), "cap_epsilon": "0.5", "cap_delta": ""}
+    cap = f"/w/{working.id}/cap"
+    assert "Set a cap" in visitor.get(f"/w/{working.id}/release").text
+    for wrong in ({}, {"set_once": "on", "cap_epsilon": "x"}, {"set_once": "on", "cap_epsilon": "0"}):
+        assert visitor.post(cap, {**form, **wrong}).status_code == 422
+    assert visitor.post(cap, {**form, "set_once": "on", "plan_sha256": "of another tab"}).status_code == 409
+    assert visitor.post(cap, {**form, "set_once": "on"}).status_code == 303
+    text = visitor.get(f"/w/{working.id}/release").text
+    assert "Set a cap" not in text
+    assert "The budget does not allow this release." in text
+    assert visitor.post(cap, {**form, "set_once": "on", "cap_epsilon": "9"}).status_code == 409
+    with Ledger(ledger_of_this_test) as book:
+        assert [(entry.kind, entry.epsilon) for entry in book.entries()] == [("cap", "1/2")]

@@ -21,7 +21,6 @@ def show_dry_run(plan: Plan, *, counted: int | None, as_json: bool) -> None:
     """`counted`: how many rows the table was found to have; None where it could not be looked at."""
     from rankveil.preview import preview
     from rankveil.preview.expectations import ABOUT_NOISE
-    from rankveil.preview.noise_alone import NO_LIMIT
 
     looked = preview(plan, counted)
     if as_json:
@@ -38,7 +37,7 @@ def show_dry_run(plan: Plan, *, counted: int | None, as_json: bool) -> None:
     if looked.linkage:
         click.echo(f"\n{looked.linkage}")
     if looked.choice is not None:
-        click.echo(f"\nε alone, or δ as well\n{looked.choice.figures}\n{NO_LIMIT}\n{looked.choice.advice}")
+        click.echo(f"\nε alone, or δ as well\n{looked.choice.words}")
     if looked.warnings:
         click.echo("\nWorth knowing")
         for warning in looked.warnings:

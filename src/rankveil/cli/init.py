@@ -37,7 +37,7 @@ def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool
     from rankveil.flow.declare.draft import draft
     from rankveil.flow.write import write_text
     from rankveil.meaning import LARGE, in_words
-    from rankveil.preview.noise_alone import remark
+    from rankveil.preview.noise_alone import advice, remark
 
     if out.exists() and not overwrite:
         raise OutputError(f"{out} exists already.", remedy="Give another name with --out, or say --overwrite.")
@@ -50,7 +50,7 @@ def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool
     click.echo(f"Wrote {out}: {len(plan.columns)} columns, all with guesses taken from the data.")
     if plan.release.epsilon > LARGE:
         click.echo(in_words(plan.release.epsilon))
-    for line in remark(plan):
-        click.echo(line)
+    for words in advice(plan):
+        click.echo(words)
     click.echo("Next: replace each guess by what is publicly known, delete the line `unconfirmed` under it, then")
     click.echo(f"  rankveil release {table} --plan {out} --dry-run")

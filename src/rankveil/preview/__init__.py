@@ -217,8 +217,8 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
         return f"Columns are linked by {tables} noisy two-way tables, of {pairs} possible ones.", ""
     if "sign products" in names:
         return (
-            "Columns are linked by one noisy correlation per pair. For tables of pairs the public rule asks for more rows or"
-            " a larger ε.",
+            "Columns are linked by one noisy correlation per pair. For tables of pairs the public rule asks for more"
+            " rows or a larger ε.",
             "Of what two columns have to do with each other, one noisy correlation is measured, and nothing else.",
         )
     return (

@@ -27,8 +27,8 @@ from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
 from rankveil.preview.reach import HALF, MOST, laplace_reach, reach_of
 
 ABOUT_NOISE = (
-    "These widths are for the noise, and hold for every table of this size. What is made of it can come out nearer to your"
-    " table, or further from it where values are heaped up or spread thin."
+    "These widths are for the noise, and hold for every table of this size. What is made of it can come out nearer to"
+    " your table, or further from it where values are heaped up or spread thin."
 )
 _WIDE = 0.25  # of a range: noise that reaches further is worth a warning
 

@@ -3,8 +3,8 @@
 The figure   For one column that is first counted in so many cells: cells x E|noise on a count| / (2 rows), at most 1.
              It is the expected total variation between the column's counts and the same counts with the planned noise
              on them, before anything is made of them. The mean over the columns counts.
-What it is   An expectation of planned noise, from the plan and the number of rows. Not a limit, and not a forecast for a
-             table: what is made of noisy counts (counts that add up, thin cells, tables of pairs) depends on the table.
+What it is   An expectation of planned noise, from the plan and the number of rows. Not a limit, and no forecast for a
+             table: what is made of noisy counts (counts that add up, thin cells, tables of pairs) depends on it.
 Checked      Whether the way with the smaller figure has the smaller measured error, on whole releases of tables of many
              shapes: benchmarks/pure_or_delta.py, with its results in docs/comparing.md.
 """
@@ -26,6 +26,7 @@ from rankveil.methods import method_named
 from rankveil.preview.reach import mean_size
 
 SMALL_DELTA = Decimal("1e-9")
+NO_LIMIT = "It is an expectation for planned noise, not a limit: a release can come out better or worse."
 _TELLS = 0.1  # figures nearer to each other than a tenth do not tell which way is better
 
 
@@ -56,25 +57,32 @@ class Choice:
             return f"By this, δ = {self.delta} is the better choice here."
         if self.better == "pure":
             return "By this, ε alone is the better choice here, and it promises more."
-        return "By this, neither is better: the two are within a tenth of each other, and ε alone promises more."
+        return "By this, neither is clearly better: the two are within a tenth of each other."
+
+    @property
+    def words(self) -> str:
+        return f"{self.figures} {NO_LIMIT} {self.advice}"
 
     def as_dict(self) -> dict[str, Any]:
         return {"pure": self.pure, "with_delta": self.with_delta, "delta": self.delta, "better": self.better}
 
 
-NO_LIMIT = "It is an expectation for planned noise, not a limit: a release can come out better or worse."
+def advice(plan: Plan) -> list[str]:
+    """In words, for a plan that says how many rows there are; nothing where there is nothing to say."""
+    try:
+        found = choice(plan, plan.release.expected_rows or 0)
+    except PlanError:  # no column is protected
+        found = None
+    return [] if found is None else [found.words]
 
 
 def remark(plan: Plan) -> list[str]:
-    """The same for a drafted plan, line by line. The figures follow from its guesses, so the lines go when they go."""
-    try:
-        found = choice(plan, plan.release.expected_rows or 0)
-    except PlanError:  # nothing to protect
-        return []
-    if found is None:
-        return []
-    words = f"{found.figures} {NO_LIMIT} {found.advice} Computed with the guesses below: delete this with them."
-    return textwrap.wrap(words, 110)
+    """The same as lines of a draft. The figures follow from its guesses, so the lines go when they go."""
+    return [
+        line
+        for words in advice(plan)
+        for line in textwrap.wrap(f"{words} Computed with the guesses below: delete this with them.", 110)
+    ]
 
 
 def choice(plan: Plan, rows: int) -> Choice | None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from rankveil.flow.declare import Plan
 from rankveil.preview import Expectation, Part, Preview, preview
 from rankveil.preview.expectations import ABOUT_NOISE
-from rankveil.preview.noise_alone import NO_LIMIT
 
 _LOOK = Path(__file__).parent / "look"
 _BAR = 1000  # width of the budget's bar, in units of its own
@@ -58,8 +57,7 @@ def _choice(looked: Preview) -> str:
     """Pure ε or (ε, δ), with both figures."""
     if looked.choice is None:
         return ""
-    words = f"{escape(looked.choice.figures)} {NO_LIMIT} <strong>{escape(looked.choice.advice)}</strong>"
-    return f'<div class="rv-choice"><h3>ε alone, or δ as well</h3><p>{words}</p></div>'
+    return f'<div class="rv-choice"><h3>ε alone, or δ as well</h3><p>{escape(looked.choice.words)}</p></div>'
 
 
 def _warnings(looked: Preview) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankveil.engines import Table, open_table
+from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
 from rankveil.flow.declare import Plan, declare
 from rankveil.flow.declare.draft import draft
