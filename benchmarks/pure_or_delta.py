@@ -92,10 +92,6 @@ class Outcome:
     with_delta: float
 
     @property
-    def decided(self) -> bool:
-        return self.expected.better != "neither"
-
-    @property
     def right(self) -> bool:
         return (self.expected.better == "pure") == (self.pure < self.with_delta)
 
@@ -144,13 +140,13 @@ def main() -> None:
     for rows in map(int, options.rows.split(",")):
         for each in outcomes(rows, options.runs):
             found.append(each)
-            verdict = f"{each.expected.better}, {'right' if each.right else 'wrong'}" if each.decided else "neither"
+            verdict = each.expected.better + (" (close)" if each.expected.close else "")
+            verdict += ", right" if each.right else ", wrong"
             planned = f"{each.expected.pure:.3g}, {each.expected.with_delta:.3g}"
             measured = f"{each.pure:.3g}, {each.with_delta:.3g}"
             print(f"| {each.table} | {rows:,} | {each.epsilon} | {planned} | {measured} | {verdict} |", flush=True)
-    decided = [each for each in found if each.decided]
-    right = sum(each.right for each in decided)
-    print(f"\nRight in {right} of {len(decided)}; {len(found) - len(decided)} of {len(found)} undecided.")
+    for words, some in (("All", found), ("Close figures", [each for each in found if each.expected.close])):
+        print(f"\n{words}: right in {sum(each.right for each in some)} of {len(some)}.")
 
 
 if __name__ == "__main__":

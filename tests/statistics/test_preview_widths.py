@@ -197,9 +197,10 @@ def _check_linkage(said: str, kind: str, names: list[str]) -> None:
 
 
 def test_the_advice_on_delta_agrees_with_whole_releases() -> None:
-    """Tables of eight shapes at three ε; seeded. The way with the smaller figure has the smaller measured error in at
-    least five of six decided cases. A coin would pass once in a thousand times, advice turned round never."""
-    found = [each for each in outcomes(2_000, runs=1) if each.decided]
+    """Tables of eight shapes at three ε: the way that is advised has the smaller measured error in 19 of 24 cases or
+    more. Seeded, so that it passes again; a coin would pass with probability 0.0033, advice turned round never."""
+    found = list(outcomes(2_000, runs=1))
     right = sum(each.right for each in found)
-    assert len(found) >= 12
-    assert right >= 5 / 6 * len(found), [(each.table, each.epsilon) for each in found if not each.right]
+    assert len(found) == 24
+    assert right >= 19, [(each.table, each.epsilon) for each in found if not each.right]
+    assert {each.expected.better for each in found} == {"pure", "delta"}

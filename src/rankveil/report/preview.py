@@ -119,8 +119,9 @@ def _expectations(looked: Preview) -> str:
         '<h3>How much noise, in 95 of 100 draws</h3><div class="rv-scroll" role="region" tabindex="0"'
         ' aria-label="Noise on each column"><table class="rv-expect"><thead><tr><th scope="col">column</th>'
         '<th scope="col" class="rv-number rv-wide">budget</th><th scope="col">what noise</th>'
-        '<th scope="col">within</th><th scope="col">beside an average cell, or the range</th></tr></thead>'
-        f'<tbody>\n{body}\n</tbody></table></div><p class="rv-note">{escape(ABOUT_NOISE)}</p>'
+        '<th scope="col">within</th><th scope="col">size</th></tr></thead>'
+        f'<tbody>\n{body}\n</tbody></table></div><p class="rv-note">{escape(ABOUT_NOISE)} A full bar is noise as'
+        " large as the number of people with an average label or range, or as the column's whole range.</p>"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from rankveil.errors import RankveilError
@@ -23,6 +24,7 @@ KINDS: Mapping[str, str] = {
 }
 DECIMAL_MARKS: Mapping[str, str] = {".": "a point, as in 1.5", ",": "a comma, as in 1,5"}
 _SHOWN_LABELS = 12
+_LAST_DAY = date(2031, 12, 31)  # an example of a date, in which day and month cannot be mistaken
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class TableCard:
-    """How the file is read: the plan's entries about the table as a whole."""
+    """How the file is read: the plan's entries about the table as a whole. The decimal mark has a field of its own."""
 
     facts: tuple[Fact, ...]
     guesses: int
@@ -86,11 +88,14 @@ def card(plan: Plan, state: State, place: int) -> Card:
 
 def table_card(plan: Plan, state: State) -> TableCard | None:
     """None where the plan says nothing about the table as a whole."""
-    facts = tuple(_table_facts(plan.table.model_dump(), set(plan.table.unconfirmed)))
-    return (
-        TableCard(facts, sum(fact.guessed for fact in facts), state.versions.get(TABLE_PART, 0), plan.table.decimal)
-        if facts
-        else None
+    facts = _table_facts(plan.table.model_dump(), set(plan.table.unconfirmed))
+    if not facts:
+        return None
+    return TableCard(
+        facts=tuple(fact for fact in facts if fact.entries != ("decimal",)),
+        guesses=sum(fact.guessed for fact in facts),
+        version=state.versions.get(TABLE_PART, 0),
+        decimal=plan.table.decimal,
     )
 
 
@@ -144,7 +149,7 @@ def _facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
     if entry.get("step") is not None and ("step" in guessed or entry["step"] != 1 or entry["kind"] == "number"):
         found.append(fact("Step", _plain(entry["step"]), "step"))
     if entry.get("format") is not None and ("format" in guessed or entry["format"] != "%Y-%m-%d"):
-        found.append(fact("Written as", entry["format"], "format"))
+        found.append(fact("Written like", _LAST_DAY.strftime(entry["format"]), "format"))
     if entry.get("scale") == "log":
         found.append(fact("Scale", "logarithmic: noise multiplies", "scale"))
     if entry.get("clamp"):
