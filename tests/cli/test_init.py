@@ -358,3 +358,25 @@ def test_init_into_a_place_that_cannot_be_written_to(cli: Cli, write_table: Writ
     done = cli("init", write_table("a\n1\n2\n"), "--out", tmp_path / "file" / "plan.toml")
     assert done.code == 2
     assert "cannot be written" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "marks", "kinds"),
+    [
+        ("a;b\n9.734;20,5\n12.000;3\n", {"decimal": ",", "thousands": "."}, {"a": "integer", "b": "number"}),
+        ("a;b\n9.734;x\n1.200;y\n", {"decimal": ",", "thousands": "."}, {"a": "integer", "b": "category"}),
+        ("a,b\n9.734,x\n1.200,y\n", {"decimal": ".", "thousands": None}, {"a": "number", "b": "category"}),
+        ('a,b\n"9,734",1.5\n"12,000.25",2\n', {"decimal": ".", "thousands": ","}, {"a": "number", "b": "number"}),
+        ("a;b\n9'734;1.5\n12'000;2\n", {"decimal": ".", "thousands": "'"}, {"a": "integer", "b": "number"}),
+        ("a;b\n1.234.567;1\n12;2\n", {"decimal": ",", "thousands": "."}, {"a": "integer", "b": "integer"}),
+        ("a;b\n12.5;1\n9.734;2\n", {"decimal": ".", "thousands": None}, {"a": "number", "b": "integer"}),
+    ],
+)
+def test_marks_of_thousands_are_noticed_and_marked_as_guesses(
+    text: str, marks: dict[str, str | None], kinds: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    plan = Plan.parse(draft(open_table(tmp_path / "t.csv")))
+    assert {"decimal": plan.table.decimal, "thousands": plan.table.thousands} == marks
+    assert set(plan.table.unconfirmed) == {key for key, mark in marks.items() if mark is not None}
+    assert {name: entry.kind for name, entry in plan.columns.items()} == kinds

@@ -23,6 +23,13 @@ KINDS: Mapping[str, str] = {
     "drop": "left out",
 }
 DECIMAL_MARKS: Mapping[str, str] = {".": "a point, as in 1.5", ",": "a comma, as in 1,5"}
+THOUSANDS_MARKS: Mapping[str, str] = {
+    "": "none, as in 9734",
+    ".": "a point, as in 9.734",
+    ",": "a comma, as in 9,734",
+    "'": "an apostrophe, as in 9'734",
+    " ": "a space, as in 9 734",
+}
 _SHOWN_LABELS = 12
 _LAST_DAY = date(2031, 12, 31)  # an example of a date, in which day and month cannot be mistaken
 
@@ -41,12 +48,13 @@ class Fact:
 
 @dataclass(frozen=True)
 class TableCard:
-    """How the file is read: the plan's entries about the table as a whole. The decimal mark has a field of its own."""
+    """How the file is read: the plan's entries about the whole table. Marks of numbers have fields of their own."""
 
     facts: tuple[Fact, ...]
     guesses: int
     version: int
     decimal: str
+    thousands: str
 
 
 @dataclass(frozen=True)
@@ -92,10 +100,11 @@ def table_card(plan: Plan, state: State) -> TableCard | None:
     if not facts:
         return None
     return TableCard(
-        facts=tuple(fact for fact in facts if fact.entries != ("decimal",)),
+        facts=tuple(fact for fact in facts if fact.entries not in (("decimal",), ("thousands",))),
         guesses=sum(fact.guessed for fact in facts),
         version=state.versions.get(TABLE_PART, 0),
-        decimal=plan.table.decimal,
+        decimal=plan.table.decimal_mark,
+        thousands=plan.table.thousands or "",
     )
 
 
@@ -121,6 +130,7 @@ def _table_facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
     """Every entry that says something or is a guess."""
     words: dict[str, tuple[str, Any]] = {
         "decimal": ("Decimal mark", DECIMAL_MARKS.get),
+        "thousands": ("Thousands", THOUSANDS_MARKS.get),
         "separator": ("Separator", repr),
         "encoding": ("Encoding", str),
         "null_values": ("Missing is written", lambda texts: ", ".join(text or "(empty)" for text in texts)),

@@ -28,9 +28,69 @@ from rankveil.flow.declare.plan_file import toml_key, toml_text
 _MOST_CATEGORIES = 200
 _BOOLEAN_TEXTS = {"true", "false"}
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_THREE_DECIMALS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
+# Numbers by their decimal mark, with one and the same mark between groups of three digits, or none.
+_NUMBERS = {
+    point: re.compile(
+        rf"[+-]?([1-9][0-9]{{0,2}}((?P<mark>[{other}' ])[0-9]{{3}})((?P=mark)[0-9]{{3}})*|[0-9]+|(?=\{point}[0-9]))"
+        rf"(?P<rest>(\{point}[0-9]*)?([eE][+-]?[0-9]{{1,2}})?)"
+    )
+    for point, other in ((".", ","), (",", "."))
+}
 _LONGEST_NUMBER = 30
 _LARGEST_EXPONENT = 15  # 10^15 is the last power of ten that floating point counts up to in ones
 _STEPS_OF_NICE = (Decimal(1), Decimal("1.5"), Decimal(2), Decimal(3), Decimal(5), Decimal("7.5"), Decimal(10))
+
+
+@dataclass
+class _Range:
+    """Numbers or days that a pass over one column has found."""
+
+    smallest: Decimal | None = None
+    largest: Decimal | None = None
+    places: int = 0
+
+    def stretch(self, number: Decimal) -> None:
+        exponent = number.normalize().as_tuple().exponent
+        self.places = max(self.places, -exponent if isinstance(exponent, int) else 0)
+        self.smallest = number if self.smallest is None else min(self.smallest, number)
+        self.largest = number if self.largest is None else max(self.largest, number)
+
+    @property
+    def ends(self) -> tuple[Decimal, Decimal]:
+        assert self.smallest is not None and self.largest is not None  # noqa: S101 - a value was seen
+        return self.smallest, self.largest
+
+
+@dataclass
+class _Spelling(_Range):
+    """A column read as numbers with this decimal mark, as far as that goes."""
+
+    decimal: str = "."
+    possible: bool = True
+    whole: bool = True
+    marks: set[str] = field(default_factory=set)  # between groups of three digits
+    ambiguous: bool = False  # a number has three digits after its only point
+
+    def add(self, text: str) -> None:
+        found = _NUMBERS[self.decimal].fullmatch(text) if self.possible and len(text) <= _LONGEST_NUMBER else None
+        if found is None:
+            self.possible = False
+            return
+        mark = found["mark"]
+        if mark:
+            self.marks.add(mark)
+            text = text.replace(mark, "")
+        number = Decimal(text.replace(self.decimal, "."))
+        if number.adjusted() < -_LONGEST_NUMBER:
+            number = Decimal(0)  # as good as nothing, and smaller than a plan may say
+        if number.adjusted() > _LONGEST_NUMBER or len(self.marks) > 1:
+            self.possible = False
+            return
+        # More than a column of whole numbers may hold is a number all the same.
+        self.whole &= found["rest"] == "" and abs(number) < 10**_LARGEST_EXPONENT
+        self.ambiguous |= bool(_THREE_DECIMALS.fullmatch(text)) and not mark
+        self.stretch(number)
 
 
 @dataclass
@@ -40,10 +100,9 @@ class _Seen:
     missing: bool = False
     nans: set[str] = field(default_factory=set)  # missing among numbers, labels among labels
     texts: set[str] = field(default_factory=set)  # up to one more than a list of categories may have
-    could_be: set[str] = field(default_factory=lambda: {"boolean", "integer", "number", "comma", "date"})
-    smallest: Decimal | None = None
-    largest: Decimal | None = None
-    places: int = 0
+    boolean: bool = True
+    days: _Range | None = field(default_factory=_Range)  # None once a text is no day
+    numbers: dict[str, _Spelling] = field(default_factory=lambda: {mark: _Spelling(decimal=mark) for mark in ".,"})
     any_value: bool = False
     nested: bool = False  # lists, bytes and the like
 
@@ -58,55 +117,69 @@ class _Seen:
             self.any_value = True
             if len(self.texts) <= _MOST_CATEGORIES:
                 self.texts.add(text)
-            self._narrow(text)
+            self.boolean &= text.lower() in _BOOLEAN_TEXTS
+            self._add_day(text)
+            for spelling in self.numbers.values():
+                if spelling.possible:
+                    spelling.add(text)
 
-    def _narrow(self, text: str) -> None:
-        if text.lower() not in _BOOLEAN_TEXTS:
-            self.could_be.discard("boolean")
-        if "date" in self.could_be:
-            try:
-                if not _DATE.fullmatch(text):  # fromisoformat also takes 20310131, which is an integer here
-                    raise ValueError
-                self._stretch(Decimal(date.fromisoformat(text).toordinal()))
-                self.could_be &= {"date"}
-                return
-            except ValueError:
-                self.could_be.discard("date")
-        if not self.could_be & {"integer", "number", "comma"}:
+    def _add_day(self, text: str) -> None:
+        if self.days is None:
             return
-        if len(text) > _LONGEST_NUMBER:
-            self.could_be -= {"integer", "number", "comma"}
-        elif re.fullmatch(r"[+-]?[0-9]+", text):
-            if abs(int(text)) >= 10**_LARGEST_EXPONENT:  # more than a column of whole numbers may hold
-                self.could_be -= {"integer", "comma"}
-            self._stretch(Decimal(text))
-        elif re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?", text):
-            self.could_be -= {"integer", "comma"}
-            self._stretch(Decimal(text))
-        elif re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text):
-            self.could_be -= {"integer", "number"}
-            self._stretch(Decimal(text.replace(",", ".")))
-        else:
-            self.could_be -= {"integer", "number", "comma"}
+        try:
+            if not _DATE.fullmatch(text):  # fromisoformat also takes 20310131, which is an integer here
+                raise ValueError
+            self.days.stretch(Decimal(date.fromisoformat(text).toordinal()))
+        except ValueError:
+            self.days = None
 
-    def _stretch(self, number: Decimal) -> None:
-        if number.adjusted() < -_LONGEST_NUMBER:
-            number = Decimal(0)  # as good as nothing, and smaller than a plan may say
-        if number.adjusted() > _LONGEST_NUMBER:
-            self.could_be -= {"integer", "number", "comma"}
-            return
-        exponent = number.normalize().as_tuple().exponent
-        self.places = max(self.places, -exponent if isinstance(exponent, int) else 0)
-        self.smallest = number if self.smallest is None else min(self.smallest, number)
-        self.largest = number if self.largest is None else max(self.largest, number)
+    def numbers_by(self, marks: _Marks) -> _Spelling | None:
+        """The column as numbers, if that is what it holds."""
+        spelling = self.numbers[marks.decimal]
+        if self.boolean or self.days is not None or not self.any_value or not spelling.possible:
+            return None
+        return spelling if spelling.marks <= {marks.thousands} else None
 
-    def kind(self) -> str:
+    def kind(self, marks: _Marks) -> str:
         if self.nested or not self.any_value:
             return "drop"
-        for kind in ("boolean", "date", "integer", "comma", "number"):
-            if kind in self.could_be:
-                return kind
+        if self.boolean:
+            return "boolean"
+        if self.days is not None:
+            return "date"
+        numbers = self.numbers_by(marks)
+        if numbers is not None:
+            return "integer" if numbers.whole else "number"
         return "category" if len(self.texts) <= _MOST_CATEGORIES else "drop"
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """How a text file spells its numbers: one way for all columns."""
+
+    decimal: str = "."
+    thousands: str | None = None
+
+
+def _marks_of(table: Table, seen: dict[str, _Seen]) -> _Marks | None:
+    """Those by which the most columns of texts are numbers; None where no number needs any.
+
+    Where both decimal marks do as well, 9.734 decides: unless commas separate fields it is taken for thousands.
+    """
+    texts = [found for name, found in seen.items() if not _is_number(table.schema.field(name).type)]
+    candidates = [
+        _Marks(mark, thousands)
+        for mark in ".,"
+        for thousands in (None, *sorted({each for found in texts for each in found.numbers[mark].marks}))
+    ]
+    by_commas = table.dialect is None or table.dialect.separator == ","
+    unsure = not by_commas and any(found.numbers["."].possible and found.numbers["."].ambiguous for found in texts)
+
+    def columns(marks: _Marks) -> list[_Spelling]:
+        return [numbers for found in texts if (numbers := found.numbers_by(marks)) is not None]
+
+    best = max(candidates, key=lambda marks: (len(columns(marks)), (marks.decimal == ",") == unsure))
+    return best if any(numbers.marks or not numbers.whole for numbers in columns(best)) else None
 
 
 def draft(
@@ -150,41 +223,44 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
     yield f"method  = {toml_text(method)}"
     yield f"epsilon = {epsilon}"
     yield f"expected_rows = {rows}  # counted, and public: a release has as many rows as its table"
-    kinds = {found.kind() for name, found in seen.items() if not _is_number(table.schema.field(name).type)}
-    if kinds & {"number", "comma"}:  # numbers written as text
+    marks = _marks_of(table, seen)
+    if marks is not None:  # numbers written as text
         yield ""
         yield "[table]"
-        yield f"decimal = {toml_text(',' if 'comma' in kinds else '.')}"
-        yield 'unconfirmed = ["decimal"]'
+        yield f"decimal = {toml_text(marks.decimal)}"
+        if marks.thousands is not None:
+            yield f"thousands = {toml_text(marks.thousands)}"
+        yield f"unconfirmed = [{', '.join(map(toml_text, ['decimal', 'thousands'][: 1 + bool(marks.thousands)]))}]"
     for name, found in seen.items():
         yield ""
-        yield from _column_lines(name, found)
+        as_text = not _is_number(table.schema.field(name).type)
+        yield from _column_lines(name, found, marks if marks is not None and as_text else _Marks())
 
 
 def _is_number(found: pa.DataType) -> bool:
     return bool(pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found))
 
 
-def _column_lines(name: str, found: _Seen) -> Iterator[str]:
-    kind = found.kind()
+def _column_lines(name: str, found: _Seen, marks: _Marks) -> Iterator[str]:
+    kind = found.kind(marks)
     yield f"[columns.{toml_key(name)}]"
     guessed = ["kind"]
-    if kind in ("integer", "number", "comma"):
-        assert found.smallest is not None and found.largest is not None  # noqa: S101 - a number was seen
-        lower, upper = _nice_range(found.smallest, found.largest)
+    if kind in ("integer", "number"):
+        numbers = found.numbers[marks.decimal]
+        lower, upper = _nice_range(*numbers.ends)
         if kind == "integer":
             lower, upper = _outwards(lower, down=True), _outwards(upper, down=False)
-        yield f"kind  = {toml_text('integer' if kind == 'integer' else 'number')}"
+        yield f"kind  = {toml_text(kind)}"
         yield f"lower = {lower:f}"
         yield f"upper = {upper:f}"
         guessed += ["lower", "upper"]
-        step = _step(lower, upper, found.places)
+        step = _step(lower, upper, numbers.places)
         if kind != "integer" or step > 1:
             yield f"step  = {step:f}"
             guessed.append("step")
     elif kind == "date":
-        assert found.smallest is not None and found.largest is not None  # noqa: S101 - a date was seen
-        first, last = date.fromordinal(int(found.smallest)), date.fromordinal(int(found.largest))
+        assert found.days is not None  # noqa: S101 - else it is no column of days
+        first, last = (date.fromordinal(int(end)) for end in found.days.ends)
         yield 'kind  = "date"'
         yield f"lower = {date(first.year, 1, 1).isoformat()}"
         yield f"upper = {(date(last.year, 12, 31) if last.year > first.year else _year_end(last)).isoformat()}"

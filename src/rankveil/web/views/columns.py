@@ -14,6 +14,7 @@ from rankveil.flow.declare.plan import TABLE_PART, DropColumn
 from rankveil.web.columns import (
     DECIMAL_MARKS,
     KINDS,
+    THOUSANDS_MARKS,
     Card,
     card,
     cards,
@@ -68,6 +69,7 @@ def _whole_page(
         table_card=table_card(plan, state),
         table_error=table_error,
         decimal_marks=DECIMAL_MARKS,
+        thousands_marks=THOUSANDS_MARKS,
         **_shared(plan),
         enhanced=False,
         editing=None if editing is None else _form(plan, card(plan, state, editing["place"]), editing),
@@ -153,9 +155,10 @@ def save_column(ask: Ask) -> Response:
 
 
 def save_table(ask: Ask) -> Response:
-    """Confirm how the file is read, with the decimal mark that was chosen."""
+    """Confirm how the file is read, with the marks of numbers that were chosen."""
     working = ask.working
-    entry = working.plan().table.model_dump() | {"decimal": ask.text("decimal"), "unconfirmed": ()}
+    marks = {"decimal": ask.text("decimal"), "thousands": ask.text("thousands") or None}
+    entry = working.plan().table.model_dump() | marks | {"unconfirmed": ()}
     try:
         working.change_plan(TABLE_PART, ask.number("version"), entry)
     except RankveilError as error:
