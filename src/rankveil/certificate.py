@@ -5,13 +5,14 @@ It is made of the plan, of n, and of what the mechanisms report about themselves
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import Grid
@@ -19,8 +20,9 @@ from rankveil.flow.protect import Mechanism
 from rankveil.flow.write import Written
 from rankveil.fragments import Facts, fragment
 from rankveil.methods import Method
+from rankveil.privacy import Theorem, cited
 
-FORMAT = 1
+FORMAT = 2
 NEIGHBOURS = (
     "Two tables are neighbours if they have the same number of rows and differ in one record, whose protected values"
     " may be any the plan allows. The number of rows and the plan are public."
@@ -48,6 +50,20 @@ class Share(_Part):
     scale_in_units: float | None = Field(description="The same in the column's own units, where that makes sense.")
     sensitivity: str
     clusters: int | None
+    theorems: tuple[str, ...] = Field(description="Ids of the theorems that carry this share, among `theorems` below.")
+
+
+class TheoremNote(_Part):
+    """A theorem as the certificate cites it."""
+
+    id: str
+    title: str
+    sentence: str = Field(description="The statement itself.")
+    where: str = Field(description="Its page and heading in rankveil's documentation, where the proof stands.")
+
+    @classmethod
+    def of(cls, theorem: Theorem) -> TheoremNote:
+        return cls(id=theorem.id, title=theorem.title, sentence=theorem.statement, where=theorem.where)
 
 
 class ColumnNote(_Part):
@@ -113,7 +129,9 @@ class ReleaseNote(_Part):
 
 
 class Certificate(_Part):
-    certificate_format: Literal[1] = 1
+    certificate_format: Literal[1, 2] = Field(
+        2, description="2; a certificate of format 1 is read as well, and cites no theorems."
+    )
     rankveil_version: str
     created: datetime
     method: str
@@ -121,7 +139,9 @@ class Certificate(_Part):
     for_release: bool = Field(description="False if the randomness was fixed by a seed: a test, not a release.")
     statement: str
     reason: str | None = Field(description="Why the release is not differentially private, where it is not.")
-    theorem: str
+    theorems: tuple[TheoremNote, ...] = Field(
+        description="What carries the guarantee, the method's own theorem first; or what refutes a claimed one."
+    )
     neighbours: str
     epsilon: str | None = Field(description="The proven ε; null if there is none.")
     delta: str | None
@@ -135,6 +155,18 @@ class Certificate(_Part):
     ledger: LedgerNote | None = Field(None, description="The ledger's entry; null for tests.")
     plan: PlanNote
     release: ReleaseNote | None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_format_1(cls, content: Any) -> Any:
+        """Format 1 named a theorem in a text for which there were no pages. It is read as citing none."""
+        if not isinstance(content, dict) or content.get("certificate_format") != 1 or "theorem" not in content:
+            return content
+        shares = content.get("shares")
+        if isinstance(shares, list):
+            shares = [{"theorems": [], **share} if isinstance(share, dict) else share for share in shares]
+        rest = {name: value for name, value in content.items() if name != "theorem"}
+        return {"theorems": [], **rest, "shares": shares}
 
     def to_json(self) -> str:
         return self.model_dump_json(indent=2) + "\n"
@@ -154,7 +186,7 @@ class Certificate(_Part):
             ("method", self.method),
             ("guarantee", guarantee),
             ("neighbours", self.neighbours),
-            ("theorem", self.theorem),
+            *((f"theorem {one.id}", f"{one.title}. {one.sentence}") for one in self.theorems),
             ("rows", f"{self.rows:,}, " + ("row r belongs to record r" if self.row_aligned else "fresh or shuffled")),
         ]
         facts += [("linkage", self.linkage)] if self.linkage else []
@@ -187,7 +219,18 @@ def share_of(note: Mechanism) -> Share:
         scale_in_units=note.scale_in_units,
         sensitivity=note.sensitivity,
         clusters=note.clusters,
+        theorems=note.theorems,
     )
+
+
+def theorems_for(
+    method: Method, shares: Sequence[Share], columns: Sequence[ColumnNote], delta: Decimal | Fraction | None
+) -> tuple[TheoremNote, ...]:
+    """What a certificate cites: the method's own, then those of its shares, each once."""
+    ids = [*method.theorems, *(one for share in shares for one in share.theorems)]
+    ids += ["T4"] if method.differentially_private and delta else []
+    ids += ["T28"] if method.differentially_private and any(column.role == "public" for column in columns) else []
+    return tuple(map(TheoremNote.of, cited(ids)))
 
 
 def describe(column: Column) -> ColumnNote:

@@ -9,7 +9,7 @@ Argument     Clopper-Pearson limits are exact for binomial counts; each of the t
 Not covered  A small bound proves nothing: a better event or more draws may prove more.
 Arithmetic   Limits are found by bisection on the regularised incomplete beta function (continued fraction, to about
              1e-12) and taken from the safe side of the last interval.
-Reference    privacy.md, Q10; Numerical Recipes for the continued fraction (modified Lentz).
+Reference    Clopper and Pearson 1934; Numerical Recipes for the continued fraction (modified Lentz).
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def _linkage(method: Method, mechanisms: list[Mechanism], columns: int) -> tuple
         return "Columns are not linked: every one is shuffled by itself.", ""
     if method.name == "aligned":
         words = "Row r belongs to record r: its cells go through one channel, for what the columns leave of ε."
-        return words, "No widths are stated for aligned: what a row keeps is bounded by Theorem 6, on the certificate."
+        return words, "No widths are stated for aligned: what a row keeps is bounded by T26, on the certificate."
     if method.name != "synthetic" or columns < 2:
         return "", ""
     names = [mechanism.name for mechanism in mechanisms]

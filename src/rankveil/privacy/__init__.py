@@ -1,9 +1,11 @@
 """The theorems that carry every guarantee, read from the pages beside this file.
 
-One source   The pages are Markdown in this package. `rankveil explain` prints them, certificates quote their statements,
-             and `python -m docs.generate` writes docs/privacy/ from them, with links to modules and theorems put in.
-Form         A theorem begins with `## T12 Title`. Its paragraphs follow: **Statement.**, **Proof.** and whatever belongs to it,
-             then **Checked by.** (tests; may be absent) and **Modules.** (under src/rankveil, which name it in turn).
+One source   The pages are Markdown in this package. `rankveil explain` prints them, certificates quote their
+             statements, and `python -m docs.generate` writes docs/privacy/ from them, with links to modules and
+             theorems put in.
+Form         A theorem begins with `## T12 Title`. Its paragraphs follow: **Statement.**, **Proof.** and whatever
+             belongs to it, then **Checked by.** (tests; may be absent) and **Modules.** (under src/rankveil, which name
+             it in turn).
 Ids          Stable: a theorem that is withdrawn leaves its number unused, for certificates out there cite it.
 """
 
@@ -86,7 +88,7 @@ def _on_page(page: str) -> list[Theorem]:
 
 def _theorem(page: str, identity: str, title: str, body: str) -> Theorem:
     paragraphs = body.strip().split("\n\n")
-    named = {key: "" for key in ("Statement", "Checked by", "Modules")}
+    named = dict.fromkeys(("Statement", "Checked by", "Modules"), "")
     proof = []
     for paragraph in paragraphs:
         for key in named:

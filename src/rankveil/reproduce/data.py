@@ -1,7 +1,7 @@
 """Census and Adult as the paper prepared them.
 
 Not covered  Privacy. The domain of a number is [0, 1.5 · largest value in the data], the paper's choice; it depends on
-             single records, and the release's support gives the maximum away (privacy.md, F9).
+             single records, and the release's support gives the maximum away (T37).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Guarantee    Encoding is a fixed map applied to each value by itself: the code of a value depends on that value and
              on the plan, and on nothing else in the table. Codes of a numeric column lie in 0..width.
 Argument     Rounding to the grid, the test against the range and the look-up of a label are elementwise. A value
-             outside the range is refused or, where the plan says clamp, moved to the nearest end.
+             outside the range is refused or, where the plan says clamp, moved to the nearest end. T5.
 Not covered  Refusing a table reveals to the person who runs rankveil that it holds such values.
 Arithmetic   Codes are int64. Deciding the code may use floating point, for it happens to each record alone.
 

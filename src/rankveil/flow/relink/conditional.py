@@ -1,6 +1,6 @@
 """Rows for tables with public columns: every row keeps its public values, the others are drawn given them.
 
-Post-processing: reads the public columns, which everyone knows, and released numbers.
+Post-processing (T28): reads the public columns, which everyone knows, and released numbers.
 
 For each row several candidates are drawn along the spanning tree of the tables, starting from the row's own public
 cells. The candidates' weights are raked until all tables fit, each row's candidates adding up to one, and one
