@@ -101,8 +101,8 @@ def privacy_index() -> str:
             "<!-- Written by `python -m docs.generate` from src/rankveil/privacy. -->\n",
             "# Privacy: what is proved\n",
             "Every theorem that code, documentation or a certificate names, with its proof. `rankveil explain T20`"
-            " prints one in a terminal. Begin with [the setting](setting.md): who is protected, what everyone is taken to"
-            " know, and what no theorem covers. [The methods](methods.md) says how the parts make up a release, and"
+            " prints one in a terminal. Begin with [the setting](setting.md): who is protected, what everyone is taken"
+            " to know, and what no theorem covers. [The methods](methods.md) says how the parts make up a release, and"
             " [the paper's claims](paper.md) which claims of the paper behind rankveil hold.\n",
             "| theorem | modules that rely on it |",
             "| --- | --- |",
