@@ -180,13 +180,15 @@ class Certificate(_Part):
 
     def facts(self) -> Facts:
         """The certificate's key lines, for people."""
+        rest = self.theorems[1:]
         guarantee = f"ε = {self.epsilon}, δ = {self.delta or 0}" if self.differentially_private else "none"
         facts: Facts = [
             ("statement", self.statement),
             ("method", self.method),
             ("guarantee", guarantee),
             ("neighbours", self.neighbours),
-            *((f"theorem {one.id}", f"{one.title}. {one.sentence}") for one in self.theorems),
+            *(("theorem", f"{one.id} {one.title}. {one.sentence}") for one in self.theorems[:1]),
+            *([("it rests on", ", ".join(f"{one.id} {one.title}" for one in rest))] if rest else []),
             ("rows", f"{self.rows:,}, " + ("row r belongs to record r" if self.row_aligned else "fresh or shuffled")),
         ]
         facts += [("linkage", self.linkage)] if self.linkage else []
