@@ -243,7 +243,9 @@ def test_a_lowered_delta_does_not_fit_the_shares(made: Callable[..., Path]) -> N
 def test_a_removed_share_is_missed(made: Callable[..., Path], method: str, delta: str, place: int) -> None:
     folder = made(method, delta=delta)
     rewrite(folder, lambda content: content["shares"].pop(place))
-    assert set(checked(folder)) == {"shares are complete"}
+    found = set(checked(folder))
+    assert "shares are complete" in found
+    assert found <= {"shares are complete", "claim is the method's own"}, "which may cite a theorem too many now"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ ROOT = Path(generate.__file__).parent.parent
 PACKAGE = ROOT / "src" / "rankveil"
 TEXTS = (".py", ".md", ".jinja", ".sh", ".toml", ".ipynb", ".json")
 # Where a module that claims a guarantee has to name a theorem.
-GUARANTEED = ("flow/protect", "flow/relink", "flow/microaggregate", "published", "audit/cases")
+GUARANTEED = ("flow/protect", "flow/relink", "flow/microaggregate", "published", "audit")
 
 
 def tracked() -> list[Path]:
@@ -93,7 +93,8 @@ def test_a_module_that_claims_a_guarantee_names_a_theorem_which_names_it() -> No
     for folder in GUARANTEED:
         for path in (PACKAGE / folder).rglob("*.py"):
             words = docstring(path)
-            if re.search(r"^Guarantee|[Pp]ost-processing", words, flags=re.MULTILINE):
+            claims = re.search(r"^Guarantee|[Pp]ost-processing", words, flags=re.MULTILINE)
+            if claims and path.name != "__init__.py":
                 own = path.relative_to(PACKAGE).as_posix()
                 if not any(own in theorems()[one].modules for one in privacy.ID.findall(words)):
                     without.append(own)
