@@ -116,6 +116,20 @@ def test_the_pages_in_docs_are_those_of_the_package_with_links_that_lead_somewhe
                 assert f"#{anchor}" in headings[name or path.name], target
 
 
+def test_links_to_the_pages_from_elsewhere_lead_to_a_heading() -> None:
+    headings: dict[str, set[str]] = {}
+    for page in [*privacy.PAGES]:
+        lines = re.findall(r"^#+ (.+)$", privacy.page_text(page), flags=re.MULTILINE)
+        headings[page] = {re.sub(r"[^\w\s-]", "", line.lower()).replace(" ", "-") for line in lines}
+    found = 0
+    for path in tracked():
+        if path.suffix == ".md" and path.parent != generate.PRIVACY:
+            for page, anchor in re.findall(r"privacy/(\w+)\.md(?:#([\w-]+))?\)", path.read_text(encoding="utf-8")):
+                found += 1
+                assert page == "README" or not anchor or anchor in headings[page], f"{path.name}: {page}#{anchor}"
+    assert found
+
+
 # Certificates
 
 
