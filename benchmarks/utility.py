@@ -6,7 +6,7 @@ Nine cases: Census (13 columns), Adult (4 and 15 columns), each at total ε = 0.
 get the same plan, hence the same public bounds. `published:individual-ranking` spends nothing on linkage, is not
 differentially private, and is given its best k for every measure separately; `laplace` is noise on every value.
 
-Data: census.csv and adult.csv in the folder RANKVEIL_DATA (default ../shared/data); Adult with 15 columns is that of
+Data: census.csv and adult.csv in the folder that RANKVEIL_DATA names; Adult with 15 columns is that of
 examples/. Runs are seeded, so figures (not times) are repeatable.
 """
 

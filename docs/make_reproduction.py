@@ -1,15 +1,16 @@
-"""Runs the whole reproduction and writes docs/reproduction.md with its figures: `python -m docs.make_reproduction`.
+"""Runs the whole reproduction and writes docs/reproduction.md with its figures: `python -m docs.make_reproduction FOLDER`.
 
-Needs the reference data (RANKVEIL_DATA, default ../shared/data) and about three minutes.
+FOLDER holds census.csv. Takes about three minutes.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from rankveil.noise import SystemSource
 from rankveil.reproduce.curves import CASES, curves
-from rankveil.reproduce.data import data_folder
+from rankveil.reproduce.data import HOW_TO_GET_CENSUS, census_file
 from rankveil.reproduce.figures import write_figures
 from rankveil.reproduce.shapes import shapes
 from rankveil.reproduce.table1 import Cell, findings, table1
@@ -20,20 +21,33 @@ RUNS = 10
 TEXT = """# The paper's evaluation, run again
 
 Sánchez, Domingo-Ferrer, Martínez and Soria-Comas (2016), "Utility-preserving differentially private data releases via
-individual ranking microaggregation". This page is written by `python -m docs.make_reproduction`, which runs
+individual ranking microaggregation". This page is written by `python -m docs.make_reproduction reference/`, which runs
 
 ```sh
-rankveil reproduce table1
-rankveil reproduce figures --out docs/figures
+rankveil reproduce table1 --data reference/
+rankveil reproduce figures --data reference/ --out docs/figures
 ```
 
 with {runs} runs per cell and fresh randomness. All of it compares methods whose tables are **not differentially
-private** (privacy.md, F1 and F12) with plain Laplace, which is.
+private** ([T34](privacy/refuted.md#t34-rows-that-repeat-their-clusters-value), [T36](privacy/refuted.md#t36-the-predecessors-scale))
+with plain Laplace, which is.
+
+## The data
+
+**Adult** comes with rankveil (`examples/adult.csv.gz`; source and licence in [examples/README.md](../examples/README.md)), so
+`rankveil reproduce figures` draws Figures 2 and 4 anywhere. The 30,162 records without a missing occupation or country are used, as
+in the paper.
+
+**Census** does not: `reference/` stands for a folder with `census.csv`.
+
+```text
+{how_to_get_census}
+```
 
 ## What was done
 
 - **Domains** are [0, 1.5 · largest value in the data], as in the paper. That choice reads the data and is itself not
-  private (F9); it exists in `reproduce` only.
+  private ([T37](privacy/refuted.md#t37-bounds-read-from-the-data)); it exists in `reproduce` only.
 - **Individual ranking (IR)**: clusters of k consecutive values, the last one larger; Laplace scale m·U/(k·ε), one draw per
   cluster; results moved into [0, U] and rounded. Labels: marginality order and Algorithm 2, with every concept of the
   taxonomy a candidate.
@@ -42,8 +56,10 @@ private** (privacy.md, F1 and F12) with plain Laplace, which is.
 - **Plain Laplace** is IR with clusters of one.
 - **m = 1** is not explained in the paper. Each of the 13 attributes is protected alone, and results are averaged: then
   JSD at ε = 10 crosses plain Laplace near k = 10, as the paper says; with the first attribute alone it does so near 20.
-- **Adult** uses the 30,162 records without missing values and the taxonomies that the authors' group published later
-  (`taxonomies/crises`); those of the paper (WordNet 2.1) are not public.
+- **Taxonomies of Adult** are rankveil's own (`examples/occupation.csv`, `examples/native_country.csv`): 14 occupations under 10
+  concepts and 41 countries under 17, grouped from general knowledge. The paper's were cut out of WordNet 2.1 and are not published.
+  So distances between labels, their order, the clusters and the candidates of Algorithm 2 differ: Figures 2 and 4 can be compared with
+  the paper's in shape, not value by value. Numbers (age, hours per week) and all of Census are not affected.
 - **RE** has the sanity bound of 1/100 of the domain; **JSD** has 100 bins for Census and one per value for Adult.
 
 ## Table 1
@@ -105,21 +121,22 @@ next sentence, that the method beats even its noiseless clusters from k > 30.
 ## What RE means here
 
 RE compares row r of the release with row r of the table, so it rewards exactly what leaks. Every row-aligned ε-DP release
-must err by at least D/(1+e^ε) on average over a two-point prior (privacy.md, Theorem 6); at ε = 1 that is 0.27 of the
-domain. Algorithm 1 goes below that bound (privacy.md, after Theorem 6), which no differentially private method can, so no
+must err by at least D/(1+e^ε) on average over a two-point prior ([T26](privacy/rows.md#t26-least-error-of-a-row)); at ε = 1 that is 0.27 of the
+domain. Algorithm 1 goes below that bound ([T34](privacy/refuted.md#t34-rows-that-repeat-their-clusters-value)), which no differentially private method can, so no
 sound method should be judged by these curves.
 """
 
 
 def main() -> None:
-    folder = data_folder()
-    cells = table1(folder, RUNS, SystemSource(), print)
-    points = curves(folder, CASES, RUNS, SystemSource(), print)
+    path = census_file(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    cells = table1(path, RUNS, SystemSource(), print)
+    points = curves(path, CASES, RUNS, SystemSource(), print)
     for path in write_figures(points, HERE / "figures"):
         if path.suffix == ".png":
             path.unlink()  # the SVG is what the page shows
     text = TEXT.format(
         runs=RUNS,
+        how_to_get_census=HOW_TO_GET_CENSUS,
         limit=cells[0].largest_possible,
         findings="\n".join(
             f"- {'**holds**' if found.holds else '**fails**'}: {found.claim}: {found.numbers}."

@@ -56,8 +56,10 @@ import textwrap
 
 with open(sys.argv[1], encoding="utf-8") as file:
     certificate = json.load(file)
-for name in ("method", "differentially_private", "epsilon", "statement", "neighbours", "theorem", "rows"):
+for name in ("method", "differentially_private", "epsilon", "statement", "neighbours", "theorems", "rows"):
     value = certificate[name]
+    if name == "theorems":  # the method's own comes first
+        value = "{id} {title}. {sentence}".format(**value[0])
     text = value if isinstance(value, str) else json.dumps(value)
     lines = textwrap.wrap(text, 80) or [""]
     print(f"  {name:<24}" + ("\n" + " " * 26).join(lines))

@@ -5,13 +5,14 @@ It is made of the plan, of n, and of what the mechanisms report about themselves
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import Grid
@@ -20,8 +21,9 @@ from rankveil.flow.write import Written
 from rankveil.fragments import Facts, fragment
 from rankveil.meaning import LARGE, in_words
 from rankveil.methods import Method
+from rankveil.privacy import Theorem, cited
 
-FORMAT = 1
+FORMAT = 2
 NEIGHBOURS = (
     "Two tables are neighbours if they have the same number of rows and differ in one record, whose protected values"
     " may be any the plan allows. The number of rows and the plan are public."
@@ -49,6 +51,20 @@ class Share(_Part):
     scale_in_units: float | None = Field(description="The same in the column's own units, where that makes sense.")
     sensitivity: str
     clusters: int | None
+    theorems: tuple[str, ...] = Field(description="Ids of the theorems that carry this share, among `theorems` below.")
+
+
+class TheoremNote(_Part):
+    """A theorem as the certificate cites it."""
+
+    id: str
+    title: str
+    sentence: str = Field(description="The statement itself.")
+    where: str = Field(description="Its page and heading in rankveil's documentation, where the proof stands.")
+
+    @classmethod
+    def of(cls, theorem: Theorem) -> TheoremNote:
+        return cls(id=theorem.id, title=theorem.title, sentence=theorem.statement, where=theorem.where)
 
 
 class ColumnNote(_Part):
@@ -123,7 +139,9 @@ class ReleaseNote(_Part):
 
 
 class Certificate(_Part):
-    certificate_format: Literal[1] = 1
+    certificate_format: Literal[1, 2] = Field(
+        2, description="2; a certificate of format 1 is read as well, and cites no theorems."
+    )
     rankveil_version: str
     created: datetime
     method: str
@@ -131,7 +149,9 @@ class Certificate(_Part):
     for_release: bool = Field(description="False if the randomness was fixed by a seed: a test, not a release.")
     statement: str
     reason: str | None = Field(description="Why the release is not differentially private, where it is not.")
-    theorem: str
+    theorems: tuple[TheoremNote, ...] = Field(
+        description="What carries the guarantee, the method's own theorem first; or what refutes a claimed one."
+    )
     neighbours: str
     epsilon: str | None = Field(description="The proven ε; null if there is none.")
     delta: str | None
@@ -146,6 +166,18 @@ class Certificate(_Part):
     plan: PlanNote
     release: ReleaseNote | None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_format_1(cls, content: Any) -> Any:
+        """Format 1 named a theorem in a text for which there were no pages. It is read as citing none."""
+        if not isinstance(content, dict) or content.get("certificate_format") != 1 or "theorem" not in content:
+            return content
+        shares = content.get("shares")
+        if isinstance(shares, list):
+            shares = [{"theorems": [], **share} if isinstance(share, dict) else share for share in shares]
+        rest = {name: value for name, value in content.items() if name != "theorem"}
+        return {"theorems": [], **rest, "shares": shares}
+
     def to_json(self) -> str:
         return self.model_dump_json(indent=2) + "\n"
 
@@ -158,13 +190,15 @@ class Certificate(_Part):
 
     def facts(self) -> Facts:
         """The certificate's key lines, for people."""
+        rest = self.theorems[1:]
         guarantee = f"ε = {self.epsilon}, δ = {self.delta or 0}" if self.differentially_private else "none"
         facts: Facts = [
             ("statement", self.statement),
             ("method", self.method),
             ("guarantee", guarantee),
             ("neighbours", self.neighbours),
-            ("theorem", self.theorem),
+            *(("theorem", f"{one.id} {one.title}. {one.sentence}") for one in self.theorems[:1]),
+            *([("it rests on", ", ".join(f"{one.id} {one.title}" for one in rest))] if rest else []),
             ("rows", f"{self.rows:,}, " + ("row r belongs to record r" if self.row_aligned else "fresh or shuffled")),
         ]
         facts += [("linkage", self.linkage)] if self.linkage else []
@@ -198,7 +232,18 @@ def share_of(note: Mechanism) -> Share:
         scale_in_units=note.scale_in_units,
         sensitivity=note.sensitivity,
         clusters=note.clusters,
+        theorems=note.theorems,
     )
+
+
+def theorems_for(
+    method: Method, shares: Sequence[Share], columns: Sequence[ColumnNote], delta: Decimal | Fraction | None
+) -> tuple[TheoremNote, ...]:
+    """What a certificate cites: the method's own, then those of its shares, each once."""
+    ids = [*method.theorems, *(one for share in shares for one in share.theorems)]
+    ids += ["T4"] if method.differentially_private and delta else []
+    ids += ["T28"] if method.differentially_private and any(column.role == "public" for column in columns) else []
+    return tuple(map(TheoremNote.of, cited(ids)))
 
 
 def describe(column: Column) -> ColumnNote:

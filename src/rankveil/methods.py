@@ -45,7 +45,7 @@ class Method:
     relink: Callable[[Any, Budget, RandomSource], Rows]
     planned: Callable[[Plan], list[Mechanism]]  # what `protect` will draw, as far as the plan alone tells
     differentially_private: bool
-    theorem: str  # what carries the guarantee, or what refutes the claim
+    theorems: tuple[str, ...]  # ids: what carries the guarantee as a whole, or what refutes the claim
     holds: str  # one sentence for people
     why_not: str = ""  # for methods without a guarantee: the reason, in words
     needs_clusters: bool = True  # k must be given
@@ -110,7 +110,7 @@ METHODS: dict[str, Method] = {
             relink=fresh_rows,
             planned=planned_for_synthetic,
             differentially_private=True,
-            theorem="privacy.md, Theorem 2 and Q6 (marginals, tables over released cells), Theorem 7 (sign products)",
+            theorems=("T29", "T2"),
             holds="The released table is differentially private.",
             needs_clusters=False,
             uses_delta=True,
@@ -130,8 +130,7 @@ METHODS: dict[str, Method] = {
             relink=rows_through_channel,
             planned=planned_for_aligned,
             differentially_private=True,
-            theorem="privacy.md, Theorem 2 and Q6 (marginals), Theorem 5 (one joint channel per record); Theorem 6 says"
-            " how little can be expected",
+            theorems=("T30", "T3", "T26", "T27"),
             holds="The released table is differentially private.",
             needs_clusters=False,
             finds_bounds=True,
@@ -150,7 +149,7 @@ METHODS: dict[str, Method] = {
             relink=_without_budget(own_row),
             planned=_planned_with_shares(lambda column, shares, k: planned_for_records(column, shares[column.name])),
             differentially_private=True,
-            theorem="privacy.md, Theorem 5 (one channel per record) with sequential composition over columns",
+            theorems=("T31", "T3", "T2"),
             holds="The released table is differentially private.",
             needs_clusters=False,
             row_aligned=True,
@@ -164,7 +163,7 @@ METHODS: dict[str, Method] = {
             relink=_without_price(shuffled_columns),
             planned=planned_ranked,
             differentially_private=True,
-            theorem="privacy.md, Theorem 2 (numbers), Theorem 4 (labels), Theorem 3d (columns shuffled by themselves)",
+            theorems=("T32", "T24", "T2"),
             holds="The released table is differentially private.",
             columns_in_table=(
                 "individual ranking",
@@ -180,7 +179,7 @@ METHODS: dict[str, Method] = {
             relink=_without_price(shuffled_rows),
             planned=planned_records,
             differentially_private=True,
-            theorem="privacy.md, Q3 (every cluster may exchange one record), with sequential composition over columns",
+            theorems=("T33", "T24", "T2"),
             holds="The released table is differentially private.",
             columns_in_table=(
                 "public order of records",
@@ -196,10 +195,10 @@ METHODS: dict[str, Method] = {
             relink=_without_budget(own_cluster),
             planned=_planned_with_shares(planned_by_paper),
             differentially_private=False,
-            theorem="privacy.md, F1 and Theorem 3 (table), F6 (labels); Lemma 1 covers the numeric centroid lists only",
+            theorems=("T34", "T35"),
             holds="Nothing for the table. The centroid lists of numeric columns, without the rows, would be ε-DP.",
             why_not=_SHARES_CLUSTER
-            + " For columns of labels, moreover, Algorithm 2 is calibrated to one cluster and not to the list (F6).",
+            + " For columns of labels, moreover, Algorithm 2 is calibrated to one cluster and not to the list (T35).",
             row_aligned=True,
             columns_in_table=(
                 "individual ranking",
@@ -215,9 +214,9 @@ METHODS: dict[str, Method] = {
             relink=_without_budget(own_cluster),
             planned=_planned_with_shares(planned_by_predecessor),
             differentially_private=False,
-            theorem="privacy.md, F12 and Theorem 3",
+            theorems=("T34", "T36"),
             holds="Nothing for the table. The list of centroids, without the rows, would be mε-DP.",
-            why_not=_SHARES_CLUSTER + " The printed scale, moreover, leaves out the number of columns m (F12).",
+            why_not=_SHARES_CLUSTER + " The printed scale, moreover, leaves out the number of columns m (T36).",
             row_aligned=True,
             columns_in_table=(
                 "insensitive order of records",
@@ -233,7 +232,7 @@ METHODS: dict[str, Method] = {
             relink=_without_budget(own_cluster),
             planned=_planned_with_shares(planned_without_noise),
             differentially_private=False,
-            theorem="none",
+            theorems=("T41",),
             holds="No formal guarantee; not even k-anonymity of records.",
             why_not="No noise is added: the release is a deterministic function of the table.",
             uses_budget=False,
@@ -248,7 +247,7 @@ METHODS: dict[str, Method] = {
             relink=_without_budget(own_cluster),
             planned=_planned_with_shares(planned_without_noise),
             differentially_private=False,
-            theorem="none",
+            theorems=("T41",),
             holds="k-anonymity of the protected columns; no differential privacy.",
             why_not="No noise is added: the release is a deterministic function of the table.",
             uses_budget=False,
@@ -263,7 +262,7 @@ METHODS: dict[str, Method] = {
             relink=_without_budget(own_cluster),
             planned=_planned_with_shares(planned_without_noise),
             differentially_private=False,
-            theorem="none",
+            theorems=("T41",),
             holds="k-anonymity of the protected columns; no differential privacy.",
             why_not="No noise is added: the release is a deterministic function of the table.",
             uses_budget=False,

@@ -358,6 +358,8 @@ def _certificate(
         if source.releasable and _is_large(plan, method)
         else []
     )
+    shares = tuple(certificates.share_of(note) for note in rows.notes)
+    columns = tuple(certificates.describe(column) for column in rows.schema.columns)
     return Certificate(
         rankveil_version=__version__,
         created=now,
@@ -368,7 +370,7 @@ def _certificate(
             method, plan.release.epsilon, plan.release.delta, for_release=source.releasable
         ),
         reason=method.why_not or None,
-        theorem=method.theorem,
+        theorems=certificates.theorems_for(method, shares, columns, plan.release.delta),
         neighbours=certificates.NEIGHBOURS + (certificates.NEIGHBOURS_WITH_PUBLIC if public else ""),
         epsilon=certificates.plain(plan.release.epsilon) if method.differentially_private else None,
         delta=certificates.plain(plan.release.delta or Decimal(0)) if method.differentially_private else None,
@@ -376,12 +378,12 @@ def _certificate(
             epsilon=certificates.plain(plan.release.epsilon) if method.uses_budget else None,
             k=plan.release.k if method.needs_clusters else None,
         ),
-        shares=tuple(certificates.share_of(note) for note in rows.notes),
+        shares=shares,
         rows=rows.row_count,
         row_aligned=rows.row_aligned,
         linkage=rows.linkage or None,
         remarks=(*rows.remarks, *accepted),
-        columns=tuple(certificates.describe(column) for column in rows.schema.columns),
+        columns=columns,
         ledger=None if entry is None else certificates.LedgerNote(entry=entry.number, seal=entry.seal),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
         release=None if written is None else certificates.ReleaseNote.of(written, file_format, plan.table.decimal_mark),

@@ -87,7 +87,7 @@ def test_the_true_value_is_never_ruled_out(method: str) -> None:
         assert table["job"][row - 1].as_py() in shown or job.left.more_labels
 
 
-# The figures of privacy.md, Q2 ("Damage")
+# The figures of T34
 
 
 def relative_widths(k: int, epsilon: str) -> float:
@@ -107,7 +107,7 @@ def relative_widths(k: int, epsilon: str) -> float:
 
 
 @pytest.mark.parametrize(("k", "printed"), [(2, 0.009), (25, 0.07)])
-def test_brackets_of_lognormal_values_are_as_narrow_as_the_privacy_note_says(k: int, printed: float) -> None:
+def test_brackets_of_lognormal_values_are_as_narrow_as_t34_says(k: int, printed: float) -> None:
     # The median of 45 rows of another sample: within a factor of 1.6.
     assert printed / 1.6 < relative_widths(k, "1000") < printed * 1.6
 

@@ -168,7 +168,7 @@ def test_wide_domains_are_bracketed_to_the_step() -> None:
     assert (found.low, found.high) == (1_000_000, 500_000_000)
 
 
-def test_the_instance_of_theorem_3_by_hand() -> None:
+def test_the_smallest_instance_of_t34_by_hand() -> None:
     # 0 1 | 2 3: with certainty record 0 is at most 2 (a tie with record 2 goes to the lower row), record 3 at least 1.
     column = number("a", 4)
     release = pattern_release("published:individual-ranking", [column], [[0], [1], [2], [3]], 2, "1000", 5)

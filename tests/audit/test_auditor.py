@@ -54,7 +54,7 @@ def test_the_predecessor_with_shuffled_rows_spends_twice_its_epsilon_on_two_colu
 
 
 def test_one_column_of_individual_ranking_with_shuffled_rows_is_not_refuted() -> None:
-    """The negative control of privacy.md, Q10: Theorem 3b says that it is private."""
+    """The negative control: T24 says that it is private."""
     method, source = METHODS["published:individual-ranking"], SeededSource(4)
 
     def shuffled(codes: dict[str, np.ndarray]) -> float:

@@ -44,7 +44,7 @@ def test_no_hit_and_only_hits_give_the_trivial_limits() -> None:
 
 
 def test_an_event_seen_on_one_side_only_proves_about_the_logarithm_of_the_number_of_runs() -> None:
-    """privacy.md, Q10: about ln(N p' / ln(2 / alpha))."""
+    """About ln(N p' / ln(2 / alpha))."""
     bound = epsilon_at_least(20_000, 0, 20_000, 1e-6)
     assert bound == pytest.approx(math.log(20_000 / math.log(2e6)), abs=0.02)
 

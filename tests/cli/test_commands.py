@@ -160,7 +160,7 @@ def test_methods_are_listed_with_what_holds_for_each(cli: Cli) -> None:
         assert name in shown
         assert listed[name]["differentially_private"] is private
         assert listed[name]["holds"]
-        assert listed[name]["theorem"]
+        assert listed[name]["theorems"]
 
 
 @pytest.mark.parametrize("as_folder", [True, False])

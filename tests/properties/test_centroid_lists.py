@@ -2,8 +2,8 @@
 
 A release is made of independent draws around exact sums, counts and scores (flow/protect/centroids.py) and of public
 sizes, so its privacy loss is that of the list of draws:
-    sums and counts   Σ |change| / scale, attained where all draws lie beyond both values (Theorem 2)
-    labels            Σ over clusters of the largest log-ratio of two exponential mechanisms (Theorem 4, Q3)
+    sums and counts   Σ |change| / scale, attained where all draws lie beyond both values (T6)
+    labels            Σ over clusters of the largest log-ratio of two exponential mechanisms (T22, T23)
 Scales come from the mechanisms' own notes. Sums, counts and scores come from the release's own grouping.
 """
 
@@ -140,7 +140,7 @@ def log_ratio(y: int, one: int, other: int, scale: Fraction) -> Fraction:
 
 
 def test_no_list_of_outputs_is_more_than_e_to_the_epsilon_times_as_likely_under_a_neighbour() -> None:
-    """Theorem 2 in exact fractions, over outputs from far below to far above all sums."""
+    """T6 in exact fractions, over outputs from far below to far above all sums."""
     schema, k, epsilon = schema_of({"a": integer(4)}), 2, Fraction(7, 3)
     (note,) = mechanisms_for(schema.columns[0], epsilon, k, 3, ranked=True)
     assert note.scale is not None
@@ -199,7 +199,7 @@ def list_change(columns: dict[str, str], one: Rows, other: Rows, k: int) -> list
 
 
 def alternating(m: int, width: int, clusters: int, k: int) -> tuple[Rows, Rows]:
-    """Q3's worst case, tables with k records per cluster: one record goes from the smallest to the largest.
+    """The worst case of T36, tables with k records per cluster: one record goes from the smallest to the largest.
 
     Clusters start with records that alternate between two opposite faces, each a little farther out than the last.
     """

@@ -133,14 +133,14 @@ def test_the_floating_point_chances_agree_with_the_exact_matrices() -> None:
         np.testing.assert_allclose(window_chances(channel.sizes[0], channel.width, float(epsilon)), exact, rtol=1e-9)
 
 
-# Theorem 6: how good the best can be
+# T27: how good the best can be
 
 
 @pytest.mark.parametrize(
     ("columns", "epsilon", "printed"),
     [(13, 1, 0.445), (13, 2, 0.392), (13, 5, 0.246), (13, 10, 0.083), (4, 1, 0.395), (4, 5, 0.049), (4, 10, 0.0004)],
 )
-def test_the_ball_has_the_least_bit_error_that_theorem_6_allows_and_a_split_by_attribute_is_worse(
+def test_the_ball_has_the_least_bit_error_that_t27_allows_and_a_split_by_attribute_is_worse(
     columns: int, epsilon: int, printed: float
 ) -> None:
     error = least_bit_error(columns, epsilon)

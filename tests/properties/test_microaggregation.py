@@ -1,4 +1,4 @@
-"""Stability of sorted sums (privacy.md, Theorem 1 and Corollary 1) in exact integers, and of ordered records."""
+"""Stability of sorted sums (T20) in exact integers, and of ordered records."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def change(grouped: Callable[[Sequence[int]], Sums], x: Sequence[int], y: Sequen
     )
 
 
-# Theorem 1 and Corollary 1, exhaustively
+# T20, exhaustively
 
 
 @pytest.mark.parametrize("place", PLACES)

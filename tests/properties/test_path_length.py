@@ -1,4 +1,4 @@
-"""Theorem 4 of privacy.md: the path length bounds what one record can do to a whole list of clusters of labels.
+"""T22: the path length bounds what one record can do to a whole list of clusters of labels.
 
 Distances, chains and lengths are compared as integers; losses are logarithms of probabilities to 40 digits.
 """
@@ -237,7 +237,7 @@ def test_the_bound_needs_no_triangle_inequality(table: Table, size: tuple[int, i
 def test_on_a_star_of_14_labels_the_papers_calibration_loses_13_times_what_it_claims_and_ours_at_most_once(
     k: int, printed: str
 ) -> None:
-    """Q4: k copies of every label, and one copy of the first becomes the last."""
+    """T35: k copies of every label, and one copy of the first becomes the last."""
     table = label_distances(Nominal(flat_taxonomy([str(i) for i in range(14)])), with_missing=False)
     ranked = [label for label in range(14) for _ in range(k)]
     one, other = clusters_of(ranked, k, 14), clusters_of([*ranked[1:], 13], k, 14)

@@ -158,7 +158,7 @@ def test_cells_are_few_and_ordered_cells_are_consecutive(mass: list[float], most
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_sign_products_change_by_at_most_the_bound_of_theorem_7_exhaustively(size: int) -> None:
+def test_sign_products_change_by_at_most_the_bound_of_t19_exhaustively(size: int) -> None:
     pairs = list(combinations(range(size), 2))
     vectors = list(product((-1, 0, 1), repeat=size))
     products = {v: np.array([v[a] * v[b] for a, b in pairs]) for v in vectors}

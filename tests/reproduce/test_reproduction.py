@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankveil.errors import TableError
 from rankveil.noise import SeededSource
 from rankveil.reproduce.curves import CASES, EPSILONS, Point, curves
-from rankveil.reproduce.data import adult, census, data_folder, first_columns
+from rankveil.reproduce.data import CENSUS_SHA256, adult, census, census_file, first_columns, is_reference_census
 from rankveil.reproduce.figures import write_figures
 from rankveil.reproduce.printed import printed_cells
 from rankveil.reproduce.runs import repeated
@@ -29,15 +28,13 @@ def silent(stage: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def cells() -> list[Cell]:
-    try:
-        folder = data_folder(Path(__file__).resolve().parents[3] / "shared" / "data")
-    except TableError:
-        try:
-            folder = data_folder()
-        except TableError:
-            pytest.skip("the reference data are not here; set RANKVEIL_DATA to their folder")
-    return table1(folder, 10, SeededSource(20260101), silent)
+def census_csv(data_folder: Path) -> Path:
+    return census_file(data_folder)
+
+
+@pytest.fixture(scope="module")
+def cells(census_csv: Path) -> list[Cell]:
+    return table1(census_csv, 10, SeededSource(20260101), silent)
 
 
 def test_every_printed_cell_of_table_1_is_there_once() -> None:
@@ -80,21 +77,27 @@ def test_the_json_has_the_promised_shape(cells: list[Cell]) -> None:
     assert rows[0]["column"] == "AFNLWGT"
 
 
-def test_domains_are_the_papers(data_folder: Path) -> None:
-    records = census(data_folder)
+def test_domains_are_the_papers(census_csv: Path) -> None:
+    records = census(census_csv)
     assert len(records.schema.columns) == 13
     for column in records.schema.columns:
         assert column.domain.width == int(1.5 * records.codes[column.name].max())  # type: ignore[union-attr]
-    assert [column.name for column in adult(data_folder).schema.columns] == [
+
+
+def test_adult_comes_with_the_package_and_has_the_records_of_the_paper() -> None:
+    records = adult()
+    assert [column.name for column in records.schema.columns] == [
         "age",
         "hours-per-week",
         "occupation",
         "native-country",
     ]
+    assert records.row_count == 30_162
+    assert all((codes >= 0).all() for codes in records.codes.values())
 
 
-def test_a_run_without_noise_is_the_same_every_time_and_one_with_noise_is_not(data_folder: Path) -> None:
-    records = first_columns(census(data_folder), 3)
+def test_a_run_without_noise_is_the_same_every_time_and_one_with_noise_is_not(census_csv: Path) -> None:
+    records = first_columns(census(census_csv), 3)
     for method, same in (
         ("ranking", True),
         ("mdav-insensitive", True),
@@ -107,9 +110,9 @@ def test_a_run_without_noise_is_the_same_every_time_and_one_with_noise_is_not(da
         assert equal is same, method
 
 
-def test_figures_are_drawn_and_their_data_written(data_folder: Path, tmp_path: Path) -> None:
+def test_figures_are_drawn_and_their_data_written(census_csv: Path, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="charts need rankveil[report]")
-    points = curves(data_folder, ["census-8"], 2, SeededSource(3), silent, (2, 50, 100))
+    points = curves(census_csv, ["census-8"], 2, SeededSource(3), silent, (2, 50, 100))
     written = {path.name for path in write_figures(points, tmp_path)}
     assert written == {"curves.csv", "figure1.svg", "figure1.png", "figure3.svg", "figure3.png"}
     assert (tmp_path / "figure1.png").read_bytes().startswith(b"\x89PNG")
@@ -139,7 +142,52 @@ def test_a_claim_about_the_figures_can_fail_and_can_hold() -> None:
     assert len(good) == len(bad) >= 15
 
 
-def test_missing_reference_data_are_a_clear_error(run_cli: Callable[..., Ran], tmp_path: Path) -> None:
+def test_claims_about_tables_that_were_not_run_are_left_out() -> None:
+    every = shapes(flat_points())
+    of_adult = shapes([point for point in flat_points() if point.case == "adult"])
+    of_census = shapes([point for point in flat_points() if point.case != "adult"])
+    assert 0 < len(of_adult) < len(of_census) < len(every)
+    assert {row.claim for row in of_adult} | {row.claim for row in of_census} == {row.claim for row in every}
+
+
+# Where the data come from
+
+
+@pytest.mark.parametrize("command", ["table1", "figures"])
+def test_without_census_the_message_says_which_file_is_wanted_and_where_it_is_published(
+    run_cli: Callable[..., Ran], tmp_path: Path, command: str
+) -> None:
+    ran = run_cli("reproduce", command, "--data", tmp_path)
+    assert ran.code == 3
+    for words in ("census.csv", CENSUS_SHA256, "CASC", "CASCrefmicrodata", "sdcMicro", "write.csv", "1,080", "--data"):
+        assert words in ran.err
+    assert "shared" not in ran.err and "RANKVEIL_DATA" not in ran.err
+
+
+def test_without_a_folder_the_table_is_refused_and_no_environment_variable_is_read(
+    run_cli: Callable[..., Ran], data_folder: Path
+) -> None:
+    ran = run_cli("reproduce", "table1", env={"RANKVEIL_DATA": str(data_folder)})
+    assert ran.code == 3
+    assert "no folder was named with --data" in ran.err and CENSUS_SHA256 in ran.err
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", None], ids=["other columns", "a row less"])
+def test_another_table_of_the_same_name_is_refused(
+    run_cli: Callable[..., Ran], census_csv: Path, tmp_path: Path, text: str | None
+) -> None:
+    shorter = "".join(census_csv.read_text().splitlines(keepends=True)[:-1])
+    (tmp_path / "census.csv").write_text(text or shorter)
+    assert not is_reference_census(tmp_path / "census.csv")
     ran = run_cli("reproduce", "table1", "--data", tmp_path)
     assert ran.code == 3
-    assert "RANKVEIL_DATA" in ran.err
+    assert "CASCrefmicrodata" in ran.err
+
+
+def test_adults_figures_are_drawn_on_any_machine(run_cli: Callable[..., Ran], tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert", reason="charts need rankveil[report]")
+    ran = run_cli("reproduce", "figures", "--quick", "--out", tmp_path / "figures", timeout=300)
+    assert ran.code == 0, ran.err
+    written = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert written == {"curves.csv", "shapes.csv", "figure2.svg", "figure2.png", "figure4.svg", "figure4.png"}
+    assert "WordNet" in ran.err and "Figures 1 and 3 need census.csv" in ran.err

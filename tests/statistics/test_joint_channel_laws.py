@@ -1,4 +1,4 @@
-"""Do draws of the joint channel follow its exact matrix, and does no aligned release beat Theorem 6?
+"""Do draws of the joint channel follow its exact matrix, and does no aligned release beat T26 and T27?
 
 Chi-square tests turn a correct sampler away with probability 1e-6; each must reject weights 10 % off in either
 direction. Sources are seeded, so a run repeats exactly.
@@ -89,11 +89,11 @@ def test_coins_show_heads_as_often_as_they_should_and_the_check_sees_ten_percent
         assert fine == (off == 0)
 
 
-# Theorem 6, on whole releases
+# T26 and T27, on whole releases
 
 
 @pytest.mark.parametrize("epsilon", [1, 3])
-def test_an_aligned_release_of_two_far_values_errs_at_least_as_theorem_6_says(epsilon: int) -> None:
+def test_an_aligned_release_of_two_far_values_errs_at_least_as_t26_says(epsilon: int) -> None:
     """Within 5 deviations of D / (1 + e^ε) or above it; and not far above, the channel being near the optimum."""
     values = (np.arange(20_000) % 2) * 100
     plan = Plan.parse(plan_text({"a": integer(100)}, method="aligned", epsilon=epsilon))
@@ -105,7 +105,7 @@ def test_an_aligned_release_of_two_far_values_errs_at_least_as_theorem_6_says(ep
 
 
 @pytest.mark.parametrize("epsilon", [2, 5])
-def test_an_aligned_release_of_fair_bits_errs_at_least_as_theorem_6_says(epsilon: int) -> None:
+def test_an_aligned_release_of_fair_bits_errs_at_least_as_t27_says(epsilon: int) -> None:
     rng = np.random.default_rng(1)
     bits = {f"b{place}": rng.integers(0, 2, 20_000).astype(bool) for place in range(4)}
     plan = Plan.parse(plan_text(dict.fromkeys(bits, 'kind = "boolean"'), method="aligned", epsilon=epsilon))

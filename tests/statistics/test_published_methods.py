@@ -257,7 +257,7 @@ def test_a_column_that_is_missing_throughout_comes_out_missing(method: str) -> N
     assert made.table["c"].to_pylist() == [None] * 6
 
 
-# F1: the equality pattern (privacy.md, Theorem 3, minimal instances)
+# T34: the equality pattern, smallest instances
 
 SEEDS = range(60)
 

@@ -2,7 +2,7 @@
 
 Rows of one cluster show one value. The attacker knows all records but one, so they know the order, and see for every
 place where the unknown record may be whether all clusters would show one value each. What remains is a bracket:
-values outside it cannot have led to this release (privacy.md, Theorem 3). The noise does not matter: it is only used
+values outside it cannot have led to this release (T34). The noise does not matter: it is only used
 that equal clusters show equal values. It can make the bracket wider by chance, where neighbouring clusters show the
 same value, above all where noise beyond the range is moved to its ends.
 

@@ -1,7 +1,7 @@
 """Attack a method and say what is certain about its ε.
 
 Guarantee    `consistent` proves nothing; the theorems carry the guarantee. `refuted` is wrong with a probability of at
-             most 1e-6 for all methods together (findings.py).
+             most 1e-6 for all methods together (findings.py, T43).
 Argument     Each method claims ε for its table. A published method is held to what its paper claims for the table;
              for one that adds no noise nobody claims any ε, and it is held to the same ε for comparison.
 """

@@ -4,12 +4,12 @@ Guarantee    With probability at least 1 - alpha over the draws, `epsilon_at_lea
              mechanism, whatever that is; the same holds for `mu_at_least` and the μ of a Gaussian trade-off.
 Argument     Clopper-Pearson limits are exact for binomial counts; each of the two fails with probability at most
              alpha / 2. If P(E|X') >= p and P(E|X) <= q, then (ε, δ) needs p <= e^ε q + δ, and a μ-Gaussian trade-off
-             needs Φ^-1(P(E|X')) - Φ^-1(P(E|X)) <= μ, for every event E. The event has to be fixed before the
+             needs Φ^-1(P(E|X')) - Φ^-1(P(E|X)) <= μ, for every event E: T43. The event has to be fixed before the
              observations are made: `best_event` chooses it on a pilot half, the limits use the other half alone.
 Not covered  A small bound proves nothing: a better event or more draws may prove more.
 Arithmetic   Limits are found by bisection on the regularised incomplete beta function (continued fraction, to about
              1e-12) and taken from the safe side of the last interval.
-Reference    privacy.md, Q10; Numerical Recipes for the continued fraction (modified Lentz).
+Reference    Clopper and Pearson 1934; Numerical Recipes for the continued fraction (modified Lentz).
 """
 
 from __future__ import annotations

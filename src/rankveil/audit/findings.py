@@ -6,7 +6,8 @@ Three kinds
     structural   an output that X cannot give and X' can, or a difference between X and X' that is no random draw at
                  all: the loss is infinite
 False alarms All tests of one audit of all methods together contradict a true claim with a probability of at most
-             FALSE_ALARM: one test per sampled case (one event, fixed on the pilot half), at most MOST_TESTS cases.
+             FALSE_ALARM (T43): one test per sampled case (one event, fixed on the pilot half), at most MOST_TESTS of
+             them.
 """
 
 from __future__ import annotations

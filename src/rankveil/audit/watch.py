@@ -6,8 +6,8 @@ on its neighbour X' with the answers that X got. If all it draws is a function o
 composition demands, both runs ask the same questions, and the privacy loss at these answers is known exactly, adaptive
 steps included:
     log P(answers | X) - log P(answers | X') = Σ (|answer - s'| - |answer - s|) / scale
-That is a lower bound on ε, because the answers can occur. `steered` looks for bad ones: step by step it reflects the
-noise of each number that differs, so that the answer lies beyond s as seen from s'.
+That is a lower bound on ε, because the answers can occur (T44). `steered` looks for bad ones: step by step it reflects
+the noise of each number that differs, so that the answer lies beyond s as seen from s'.
 """
 
 from __future__ import annotations

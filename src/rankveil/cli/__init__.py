@@ -23,6 +23,7 @@ _COMMANDS = (
     "audit",
     "attack",
     "methods",
+    "explain",
     "ledger",
     "reproduce",
     "web",

@@ -17,6 +17,7 @@ def command(as_json: bool) -> None:
       rankveil methods --json
     """
     from rankveil.methods import METHODS
+    from rankveil.privacy import cited
 
     if as_json:
         print_json(
@@ -29,7 +30,7 @@ def command(as_json: bool) -> None:
                     "relink": method.columns_in_table[2],
                     "differentially_private": method.differentially_private,
                     "holds": method.holds,
-                    "theorem": method.theorem,
+                    "theorems": [{"id": one.id, "title": one.title} for one in cited(method.theorems)],
                 }
                 for method in METHODS.values()
             ]
@@ -46,7 +47,7 @@ def command(as_json: bool) -> None:
             ("protect", noise),
             ("relink", linking),
             ("holds", method.holds),
-            ("by", method.theorem),
+            ("by", ", ".join(f"{one.id} {one.title}" for one in cited(method.theorems))),
         ):
             terminal.print(f"  {heading:<15} {text}")
         terminal.print()

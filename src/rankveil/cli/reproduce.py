@@ -17,16 +17,26 @@ if TYPE_CHECKING:
 def command() -> None:
     """Run the paper's evaluation again and put our numbers beside the printed ones.
 
-    The reference data (census.csv, adult.csv, taxonomies/) are looked for in --data, then in RANKVEIL_DATA, then in
-    ../shared/data.
+    Adult comes with rankveil, and its figures run anywhere. Census (census.csv) has to be fetched from R's sdcMicro:
+    table1 says how if it is not there. Name its folder with --data.
 
     \b
-      rankveil reproduce table1
       rankveil reproduce figures --out figures/
+      rankveil reproduce table1 --data reference/
     """
 
 
-_data = click.option("--data", type=click.Path(path_type=Path), help="Folder with the reference data.")
+_data = click.option("--data", type=click.Path(path_type=Path), help="Folder that holds census.csv.")
+
+
+def _told_if_other(path: Path) -> Path:
+    from rankveil.reproduce.data import CENSUS_SHA256, is_reference_census
+
+    if not is_reference_census(path):
+        click.echo(
+            f"Note: {path} is not the file of the printed figures byte for byte (SHA-256 {CENSUS_SHA256}).", err=True
+        )
+    return path
 
 
 @command.command("table1")
@@ -38,15 +48,16 @@ def table1_command(data: Path | None, runs: int, quiet: bool, as_json: bool) -> 
     """Variance changes of eight Census attributes (Table 1): 192 cells, printed and ours.
 
     \b
-      rankveil reproduce table1 --json > table1.json
+      rankveil reproduce table1 --data reference/ --json > table1.json
     """
     from rankveil.noise import SystemSource
-    from rankveil.reproduce.data import data_folder
+    from rankveil.reproduce.data import census_file
     from rankveil.reproduce.table1 import as_json as rows_as_json
     from rankveil.reproduce.table1 import findings, table1
 
+    path = _told_if_other(census_file(data))
     with progress(quiet=quiet or as_json) as show:
-        cells = table1(data_folder(data), runs, SystemSource(), show)
+        cells = table1(path, runs, SystemSource(), show)
     if as_json:
         print_json(rows_as_json(cells))
         return
@@ -78,21 +89,26 @@ def _cell_texts(cell: Cell) -> list[str]:
 def figures_command(data: Path | None, out: Path, runs: int, quick: bool, quiet: bool, as_json: bool) -> None:
     """Relative error and JSD against k (Figures 1 to 4), as SVG, PNG and CSV, and the shapes the text claims.
 
+    Without --data Adult's alone (Figures 2 and 4), with the taxonomies that come with rankveil.
+
     \b
       rankveil reproduce figures --out figures/
+      rankveil reproduce figures --out figures/ --data reference/
     """
     from dataclasses import asdict
 
     from rankveil.flow.write import write_text
     from rankveil.noise import SystemSource
-    from rankveil.reproduce.curves import CASES, curves
-    from rankveil.reproduce.data import data_folder
+    from rankveil.reproduce.curves import CASES, CENSUS_CASES, curves
+    from rankveil.reproduce.data import ADULT_TAXONOMIES, HOW_TO_GET_CENSUS, census_file
     from rankveil.reproduce.figures import write_figures
     from rankveil.reproduce.shapes import shapes
 
+    path = None if data is None else _told_if_other(census_file(data))
+    cases = [case for case in CASES if path is not None or case not in CENSUS_CASES]
     sizes = (2, 10, 20, 25, 30, 50, 83, 100, 120) if quick else None
     with progress(quiet=quiet or as_json) as show:
-        points = curves(data_folder(data), CASES, 2 if quick else runs, SystemSource(), show, sizes)
+        points = curves(path, cases, 2 if quick else runs, SystemSource(), show, sizes)
         show("drawing")
         written = write_figures(points, out)
     rows = shapes(points)
@@ -102,6 +118,10 @@ def figures_command(data: Path | None, out: Path, runs: int, quick: bool, quiet:
     )
     write_text(out / "shapes.csv", table)
     written.append(out / "shapes.csv")
+    if not quiet:
+        click.echo(ADULT_TAXONOMIES, err=True)
+        if path is None:
+            click.echo(f"Figures 1 and 3 need census.csv. {HOW_TO_GET_CENSUS}", err=True)
     if as_json:
         print_json({"files": [str(path) for path in written], "shapes": [asdict(row) for row in rows]})
         return

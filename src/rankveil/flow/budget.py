@@ -3,9 +3,10 @@
 Guarantee    The parts handed out never add up to more than the whole, and the whole is at most the declared (ε, δ).
 Argument     Without δ the whole is ε and parts compose by addition (pure differential privacy). With δ it is a ρ of
              zero-concentrated differential privacy chosen so that ρ-zCDP implies (ε, δ): for any α > 1,
-                 δ(ρ) <= exp((α-1)(αρ-ε)) / (α-1) · (1-1/α)^α        (Canonne, Kamath, Steinke 2020, Proposition 12),
+                 δ(ρ) <= exp((α-1)(αρ-ε)) / (α-1) · (1-1/α)^α,
              checked for the chosen rational ρ and α in 60 digits, with more slack than rounding can use. ρ composes by
-             addition as well.
+             addition as well. Noise for a sensitivity at a price: discrete Laplace, discrete Gaussian.
+Theorems     T2 (composition), T4 (from ρ to ε and δ), T6 and T7 (noise).
 Arithmetic   Parts, ε and ρ are rational; whatever is rounded is rounded towards less spending and more noise.
 """
 
@@ -48,6 +49,7 @@ class Mechanism:
     sensitivity: str = ""  # what one record can change, in words
     clusters: int | None = None
     rho: Fraction | None = None  # zero-concentrated differential privacy, where a δ is allowed
+    theorems: tuple[str, ...] = ()  # that carry it, by id
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,12 @@ class Price:
                 remedy="Choose an ε nearer to 1, or a larger step for the widest column.",
             ) from None
 
-    def note(self, column: str, name: str, sensitivity: str) -> Mechanism:
+    @property
+    def noise_theorem(self) -> str:
+        """What says that the noise is enough."""
+        return "T6" if self.unit == "epsilon" else "T7"
+
+    def note(self, column: str, name: str, sensitivity: str, theorems: tuple[str, ...]) -> Mechanism:
         """The line of the budget for something bought at this price."""
         pure = self.unit == "epsilon"
         return Mechanism(
@@ -87,6 +94,7 @@ class Price:
             self.amount if pure else None,
             rho=None if pure else self.amount,
             sensitivity=sensitivity,
+            theorems=theorems,
         )
 
     def __truediv__(self, parts: int) -> Price:

@@ -6,7 +6,7 @@ Argument     Checking what is left and adding the entry happen in one transactio
              (BEGIN IMMEDIATE) and is synced to the disk before it returns. Each entry carries an HMAC, under the
              ledger's key, of its content and of the HMAC of the entry before it. The certificate of a release quotes
              its entry, so that cutting off the end of the ledger shows as well.
-Not covered  Someone who holds the key can write another history. Spending adds up by basic composition: ε to ε, δ to δ.
+Not covered  Someone who holds the key can write another history. Spending adds up by composition (T2): ε to ε, δ to δ.
 Arithmetic   ε and δ are rational and stored as text.
 """
 

@@ -5,9 +5,9 @@ Guarantee    exponential_mechanism returns candidate a of a row with probability
              permute_and_flip returns the law of: walk through the candidates in uniform
              random order and stop at a with probability exp((score[a] - best) / scale).
              If one record changes every score by at most s, then scale = 2 s / epsilon
-             makes one row epsilon-DP under either. For Theorem 4 of the design's privacy note
-             scale = 2 L_J / epsilon, which covers the whole list of rows at once.
-Argument     exponential.proof.md.
+             makes one row epsilon-DP under either (T8, T9). In T22 scale = 2 L / epsilon
+             covers a whole list of rows at once.
+Argument     exponential.proof.md (T11).
 Not covered  Time. exponential_mechanism proposes until it accepts, so its time depends
              on the scores; permute_and_flip looks at every candidate once. Scores must
              not exceed int64; candidates and scale must not come from the data.

@@ -2,9 +2,8 @@
 
 Guarantee    Draws are independent and follow the stated law exactly, for the rational
              scale `representable_scale(scale)`. With scale = D/epsilon added to integer
-             sums of L1 sensitivity D the release is epsilon-DP (Theorem 2 of the design's
-             privacy note).
-Argument     laplace.proof.md.
+             sums of L1 sensitivity D the release is epsilon-DP (T6).
+Argument     laplace.proof.md (T11).
 Not covered  Time (see staircase.py). A seeded source: see source.py. Sensitivity.
 Arithmetic   Integers and fractions only. Scales from 2**-20 to 2**45; one whose
              numerator or denominator exceeds 96 bits is first rounded up by less than

@@ -1,7 +1,7 @@
 """Randomized response on bits: tell the truth, or its opposite.
 
 Guarantee    Each bit is flipped with probability 1 / (1 + exp(epsilon)), exactly and
-             independently; each single bit is epsilon-DP in the local model.
+             independently; each single bit is epsilon-DP in the local model (T10, T11).
 Argument     The two answers' probabilities have ratio exp(epsilon). The flip is the
              comparison of a uniform number with 1 / (1 + exp(epsilon)), decided by
              thresholds.py.

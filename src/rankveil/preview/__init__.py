@@ -204,7 +204,7 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
         return "Columns are not linked: every one is shuffled by itself.", ""
     if method.name == "aligned":
         words = "Row r belongs to record r: its cells go through one channel, for what the columns leave of ε."
-        return words, "No widths are stated for aligned: what a row keeps is bounded by Theorem 6, on the certificate."
+        return words, "No widths are stated for aligned: what a row keeps is bounded by T26, on the certificate."
     columns, public = len(schema.columns), len(schema.columns) - len(schema.protected)
     if method.name != "synthetic" or columns < 2:
         return "", ""

@@ -1,8 +1,9 @@
 """Noise on centroids as the paper and its predecessor print it.
 
-Guarantee    None for the table, because rows repeat the value of their cluster (privacy.md, F1). For the list of
-             centroids of numeric columns alone: ε under individual ranking (Lemma 1), m·ε under the predecessor's
-             scale (F12). Not even that for labels, whose mechanism is calibrated to a single cluster (F6).
+Guarantee    None for the table, because rows repeat the value of their cluster (T34), or because there is no noise
+             (T41). For the list of centroids of numeric columns alone: ε under individual ranking (the paper's Lemma 1,
+             T20), m·ε under the predecessor's scale (T36). Not even that for labels, whose mechanism is calibrated to a
+             single cluster (T35).
 Arithmetic   Ordinary floating-point Laplace noise, as published. Labels are drawn exactly.
 Reference    Algorithm 1 (numbers), Algorithm 2 (labels), Section 2.4 (predecessor).
 

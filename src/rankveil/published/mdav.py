@@ -1,7 +1,7 @@
 """Maximum distance to average vector: plain multivariate microaggregation.
 
 Guarantee    Every cluster has at least k records, so the microaggregated table is k-anonymous in the protected columns.
-Not covered  Differential privacy: changing one record can change all clusters.
+Not covered  Differential privacy: there is no noise (T41), and changing one record can change all clusters.
 Cost         O(n²/k) distances, in vectorised passes over the records that are left.
 Distance     Euclidean. A number counts in standard deviations of its column; two labels are apart by their semantic
              distance as a share of the largest one; a missing value is 1 away from any present value.

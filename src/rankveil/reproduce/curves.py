@@ -15,13 +15,14 @@ import numpy as np
 from rankveil.evaluate import measure
 from rankveil.flow.declare import Records
 from rankveil.noise import RandomSource
-from rankveil.reproduce.data import adult, census, first_columns, single_column
+from rankveil.reproduce.data import adult, census, census_file, first_columns, single_column
 from rankveil.reproduce.runs import NOISELESS, repeated
 
 EPSILONS = ("0.1", "1", "10")
 CENSUS_K = (2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
 ADULT_K = (2, 3, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 140, 160, 180, 200)
-CASES = ("census-1", "census-8", "census-13", "adult")
+CENSUS_CASES = ("census-1", "census-8", "census-13")
+CASES = (*CENSUS_CASES, "adult")
 
 
 @dataclass(frozen=True)
@@ -38,17 +39,17 @@ class Point:
 
 
 def curves(
-    folder: Path,
+    census_path: Path | None,
     cases: Iterable[str],
     runs: int,
     source: RandomSource,
     progress: Callable[[str], None],
     cluster_sizes: Sequence[int] | None = None,
 ) -> list[Point]:
-    """All methods and baselines for the given cases."""
+    """All methods and baselines for the given cases; those of Census need its file."""
     points = []
     for case in cases:
-        tables = _tables(case, folder)
+        tables = _tables(case, census_path)
         sizes = cluster_sizes or (ADULT_K if case == "adult" else CENSUS_K)
         for epsilon in EPSILONS:
             progress(f"{case}: plain Laplace, ε = {epsilon}")
@@ -64,10 +65,10 @@ def curves(
     return points
 
 
-def _tables(case: str, folder: Path) -> list[Records]:
+def _tables(case: str, census_path: Path | None) -> list[Records]:
     if case == "adult":
-        return [adult(folder)]
-    whole = census(folder)
+        return [adult()]
+    whole = census(census_path or census_file(None))
     attributes = int(case.removeprefix("census-"))
     if attributes == 1:
         return [single_column(whole, place) for place in range(len(whole.schema.columns))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rankveil.reproduce.curves import EPSILONS, Point
+from rankveil.reproduce.curves import CENSUS_CASES, EPSILONS, Point
 
 _NAMES = {"census-1": "Census m=1", "census-8": "Census m=8", "census-13": "Census m=13", "adult": "Adult"}
 
@@ -41,19 +41,26 @@ class _Curves:
 
 
 def shapes(points: list[Point]) -> list[Shape]:
-    """One row per claim; needs all four cases."""
+    """One row per claim about the cases that were run: Census's three, Adult, or all."""
     c = _Curves(points)
     cases = [case for case in _NAMES if case in c.sizes]
+    both = ("relative_error", "jsd")
+    rows = [
+        *(_beats_laplace(c, cases, what) for what in both),
+        _close_to_ranking_alone(c, cases),
+        *(_microaggregation_alone(c, [case for case in cases if case != "census-1"], what) for what in both),
+    ]
+    if "adult" in cases:
+        rows.append(_adult_beats_mdav(c))
+    if not set(cases).issuperset(CENSUS_CASES):
+        return rows
     return [
-        *(_beats_laplace(c, cases, what) for what in ("relative_error", "jsd")),
+        *rows,
         _grows_after(c, "census-1", 25),
-        _close_to_ranking_alone(c),
         _worse_than_laplace_from(c, "census-1", 10),
         _worse_than_laplace_from(c, "census-8", 45),
         _worse_than_laplace_from(c, "census-13", 45),
         _falls_then_rises(c),
-        *(_microaggregation_alone(c, what) for what in ("relative_error", "jsd")),
-        _adult_beats_mdav(c),
         _overlap_at_one(c),
         _largest_gain_at_one(c),
         _beats_mdav_alone(c, "census-8", 20),
@@ -96,9 +103,9 @@ def _grows_after(c: _Curves, case: str, turn: int) -> Shape:
     )
 
 
-def _close_to_ranking_alone(c: _Curves) -> Shape:
+def _close_to_ranking_alone(c: _Curves, cases: list[str]) -> Shape:
     parts, results = [], []
-    for case in ("census-1", "census-8", "census-13", "adult"):
+    for case in cases:
         k = max(c.sizes[case])
         ours, alone = c.value(case, "IR", "10", k, "relative_error"), c.value(case, "ranking", "", k, "relative_error")
         results.append(ours < 1.5 * alone)
@@ -134,10 +141,10 @@ def _falls_then_rises(c: _Curves) -> Shape:
     return Shape("Census, ε = 10: JSD falls for low k and rises for large k", _verdict(results), ", ".join(parts))
 
 
-def _microaggregation_alone(c: _Curves, what: str) -> Shape:
+def _microaggregation_alone(c: _Curves, cases: list[str], what: str) -> Shape:
     name = "RE" if what == "relative_error" else "JSD"
     parts, results = [], []
-    for case in ("census-8", "census-13", "adult"):
+    for case in cases:
         k = max(c.sizes[case])
         mdav, ranking = c.value(case, "mdav-insensitive", "", k, what), c.value(case, "ranking", "", k, what)
         results.append(all(

@@ -48,9 +48,9 @@ class Cell:
     largest_possible: float  # what the domain [0, U] allows at most
 
 
-def table1(folder: Path, runs: int, source: RandomSource, progress: Callable[[str], None]) -> list[Cell]:
+def table1(census_path: Path, runs: int, source: RandomSource, progress: Callable[[str], None]) -> list[Cell]:
     """All 192 cells."""
-    records = first_columns(census(folder), ATTRIBUTES)
+    records = first_columns(census(census_path), ATTRIBUTES)
     columns = records.schema.columns
     before = [float(np.var(records.codes[column.name])) for column in columns]
     changes: dict[tuple[int, int, str, str], np.ndarray[Any, np.dtype[np.float64]]] = {}

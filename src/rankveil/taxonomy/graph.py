@@ -3,7 +3,7 @@
 Guarantee    Everything here is a function of the taxonomy and of the list of labels, both public. Nothing is
              read from a table, so distances, the marginality order and its reference label are the same
              for every table. (The paper ranks "values present in the data set"; that order would depend
-             on single records. See privacy.md, F8.)
+             on single records. See T38.)
 Argument     δ(a, b) = log2(1 + Jaccard distance of the ancestor sets). The Jaccard distance is a metric, and
              t -> log2(1 + t) is increasing, concave and 0 at 0, so δ is one too, with values in [0, 1).
              Ancestor sets include the node itself and the graph has no cycle, so they tell nodes apart.

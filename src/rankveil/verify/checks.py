@@ -21,6 +21,7 @@ from rankveil.certificate import Certificate
 from rankveil.errors import RankveilError
 from rankveil.flow.budget import implies, rho_within
 from rankveil.methods import METHODS
+from rankveil.privacy import theorems
 from rankveil.verify import release as of_release
 from rankveil.verify.release import Fails
 
@@ -56,7 +57,7 @@ def verify(certificate: str | Path, release: str | Path) -> Verification:
         return Verification((Check("certificate can be read", False, str(failure)),), None)
     path = Path(release)
     checks: list[tuple[str, Callable[[], str]]] = [
-        ("certificate can be read", lambda: f"format {read.certificate_format}, rankveil {read.rankveil_version}"),
+        ("certificate can be read", lambda: _format(read)),
         ("claim is the method's own", lambda: _claim(read)),
         ("made for release", lambda: _for_release(read)),
         ("shares stay within the budget", lambda: _budget(read)),
@@ -96,9 +97,14 @@ def _read(path: Path) -> Certificate:
         return Certificate.model_validate_json(text)
     except ValidationError as error:
         places = sorted({".".join(map(str, entry["loc"])) or "the whole" for entry in error.errors()})
-        raise Fails(f"not a certificate of format {certificates.FORMAT}: {', '.join(places[:5])}") from None
+        raise Fails(f"not a certificate of format 1 or {certificates.FORMAT}: {', '.join(places[:5])}") from None
     except (OSError, ValueError, RecursionError):
         raise Fails("the file is not JSON text") from None
+
+
+def _format(read: Certificate) -> str:
+    older = ", which cites no theorems: which ones carry it is not checked" if read.certificate_format == 1 else ""
+    return f"format {read.certificate_format}, rankveil {read.rankveil_version}{older}"
 
 
 def _claim(read: Certificate) -> str:
@@ -118,13 +124,27 @@ def _claim(read: Certificate) -> str:
         "statement": _statement_fits(read, private=private),
         "neighbours": not public or certificates.NEIGHBOURS_WITH_PUBLIC.strip() in read.neighbours,
     }
+    if read.certificate_format == certificates.FORMAT:
+        expectations["theorems"] = _theorems_fit(read)
     if read.rankveil_version == __version__:  # another version may have put the same in other words
-        expectations["theorem"] = read.theorem == method.theorem
         expectations["reason"] = read.reason == (method.why_not or None)
     wrong = [name for name, fits in expectations.items() if not fits]
     if wrong:
         raise Fails(f"not what rankveil says of {read.method}: {', '.join(wrong)}")
     return "differentially private" if private else "not differentially private, and says so"
+
+
+def _theorems_fit(read: Certificate) -> bool:
+    """Whether the theorems are those of the method and its shares; of another version, whether none is left out."""
+    listed = {one.id for one in read.theorems}
+    if read.rankveil_version != __version__:
+        return bool(listed) and listed.issuperset(one for share in read.shares for one in share.theorems)
+    if not theorems().keys() >= {one for share in read.shares for one in share.theorems}:
+        return False
+    if read.differentially_private and not all(share.theorems for share in read.shares):
+        return False
+    expected = certificates.theorems_for(METHODS[read.method], read.shares, read.columns, _number(read.delta))
+    return read.theorems == expected
 
 
 def _statement_fits(read: Certificate, *, private: bool) -> bool:
@@ -192,7 +212,7 @@ def _spent(read: Certificate) -> Fraction:
 
 
 def _implied(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether ρ-zCDP implies (ε, δ) at some order. The order is looked for in floats, and the proof is exact."""
+    """Whether ρ-zCDP implies (ε, δ) at some order (T4). The order is looked for in floats, and the proof is exact."""
     low, high = math.log(1e-6), math.log(1e7)
     order = np.float64(0)
     for _ in range(7):

@@ -151,7 +151,11 @@ def test_a_release_with_a_guarantee_shows_it_with_neighbours_theorem_and_shares(
     made = release(table, plan)
     text = as_page(evaluate(table, made.table, plan), plan, made.certificate)
     assert "The release is differentially private with ε\u00a0=\u00a01." in text
-    for said in (made.certificate.neighbours, made.certificate.theorem, made.certificate.shares[0].mechanism):
+    for said in (
+        made.certificate.neighbours,
+        made.certificate.theorems[0].sentence,
+        made.certificate.shares[0].mechanism,
+    ):
         assert html.escape(said) in text
     assert "NOT" not in text[text.index("<body>") :]
 

@@ -5,5 +5,5 @@ lists.py       unlinked, multivariate: lists of centroids
 linked.py      synthetic, aligned: everything bought from one budget
 published.py   the published methods: which rows are equal
 
-Neighbours and events are those of privacy.md, Q10. Every case calls the code that makes releases.
+Neighbours and events are worst cases of the theorems (docs/privacy). Every case calls the code that makes releases.
 """

@@ -114,7 +114,7 @@ def _tables(columns: Sequence[Column], rows: int) -> tuple[Rows, Rows]:
     """Records at the low end, at the high end (or missing) and in between; one moves from the first to the second.
 
     Both ends are crowded, so that adaptive steps look into them on every level. Of four columns only two move: there
-    sign products change most (privacy.md, Theorem 7).
+    sign products change most (T19).
     """
     first = [_first(column) for column in columns]
     steps = [_steps(column) for column in columns]

@@ -58,7 +58,7 @@ def attacks_on_multivariate(on: Setting) -> Iterator[Finding]:
 
 
 def alternating(*, columns: int, width: int, clusters: int, k: int) -> tuple[Rows, Rows]:
-    """Q3's worst case: clusters start with records that alternate between opposite faces, each a little farther out."""
+    """The worst case of T36: clusters start with records that alternate between opposite faces, ever farther out."""
     corners = [
         [width - 4 * (clusters - place) if column % 2 == place % 2 else 0 for column in range(columns)]
         for place in range(clusters + 1)
@@ -225,7 +225,7 @@ def whole_tables(on: Setting) -> Iterator[Finding]:
     yield attack("equality pattern: how many different rows?", two, *EQUALITY[1], 2, distinct_rows)
 
 
-# The neighbours of privacy.md, Theorem 3: one column, and two columns.
+# The neighbours of T34: one column, and two columns.
 EQUALITY: tuple[tuple[Rows, Rows], tuple[Rows, Rows]] = (
     ([[0], [1], [2], [3]], [[4], [1], [2], [3]]),
     ([[0, 0], [1, 1], [2, 2], [3, 3]], [[0, 0], [1, 4], [2, 2], [3, 3]]),

@@ -7,7 +7,7 @@ Rows shuffled    individual ranking, two columns, X = ((0,0), (1,1), (2,2), (3,3
                  Whole records in clusters (the predecessor) always give two; but its noise leaves out the factor m, so
                  one cluster in two columns already loses 2ε.
 Labels           Algorithm 2 is calibrated to one cluster. A record that moves through the order changes all of them.
-Reference        privacy.md, Theorem 3, F6 and F12.
+Theorems         T34, T35 and T36.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Guarantee    Encoding is a fixed map applied to each value by itself: the code of a value depends on that value and
              on the plan, and on nothing else in the table. Codes of a numeric column lie in 0..width.
 Argument     Rounding to the grid, the test against the range and the look-up of a label are elementwise. A value
-             outside the range is refused or, where the plan says clamp, moved to the nearest end.
+             outside the range is refused or, where the plan says clamp, moved to the nearest end. T5.
 Not covered  Refusing a table reveals to the person who runs rankveil that it holds such values.
 Arithmetic   Codes are int64. A whole number gets its code in integers, whatever type it came in: its range ends below
              2^53, so floating point holds every number inside exactly, and rounds no number outside to one inside.

@@ -2,8 +2,8 @@
 
 Guarantee    floor(n/k) clusters of k consecutive positions, except one, at a place fixed beforehand, that takes the
              rest and holds at most 2k - 1.
-Argument     By construction. That the place is public is what Lemma 1 of the paper needs and does not say: choosing
-             it by the data (as optimal microaggregation does) multiplies the sensitivity (privacy.md, Q1).
+Argument     By construction. That the place is public is what Lemma 1 of the paper needs and does not say: choosing it
+             by the data (as optimal microaggregation does) multiplies the sensitivity (T39). With public blocks: T20.
 """
 
 from __future__ import annotations

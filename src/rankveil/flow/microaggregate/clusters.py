@@ -1,7 +1,8 @@
 """Clusters of rows and what is summed in them.
 
 Not covered  A `Clustering` says which row sits in which cluster. That is read from the data; publishing it, even by
-             repeating a cluster's value in its rows, has no bounded privacy loss (privacy.md, Theorem 3).
+             repeating a cluster's value in its rows, has no bounded privacy loss (T34); the list by itself may be
+             shuffled (T24).
 Arithmetic   Sums are exact int64 in units of the column's axis.
 """
 

@@ -1,8 +1,9 @@
 """Counts of every column over a public grid: all that sound synopses need of single columns.
 
-Guarantee    Replacing one record moves one count of each column from one cell to another: L1 2, L2 sqrt 2 per column.
-Argument     The cell of a value is a fixed function of that value and of the plan. The sorted column, its ranked sums
-             and every histogram over coarser public cells follow from the counts.
+Guarantee    Replacing one record moves one count of each column from one cell to another: L1 2, L2 sqrt 2 per column
+             (T12).
+Argument     The cell of a value is a fixed function of that value and of the plan (T5). The sorted column, its ranked
+             sums and every histogram over coarser public cells follow from the counts.
 Arithmetic   int64; the state of the fold does not grow with the number of rows.
 
 A column with more than 2^20 steps is counted in coarser cells: one step wide at zero and wider in proportion to the

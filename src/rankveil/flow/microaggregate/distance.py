@@ -3,9 +3,10 @@
 Guarantee    Replacing one record changes each cluster by at most one record; so each of the J lists of sums, one per
              cluster, changes by at most D in every column, and all of them together by at most J·D per column.
 Argument     The distance of a record is a function of that record and of public domains. So the order is fixed
-             beforehand, and a replacement moves one record past others: every cluster in between hands one record on.
-Not covered  Which record sits in which cluster. The paper's scale for these clusters ignores the number of columns
-             (privacy.md, Q3 and F12).
+             beforehand, and a replacement moves one record past others: every cluster in between hands one record on
+             (T23).
+Not covered  Which record sits in which cluster. The paper's scale for these clusters ignores the number of columns:
+             T36. The method that does not: T33.
 Ties         Records at the same distance are ranked by row number.
 Reference    The predecessor's insensitive microaggregation, as Section 2.4 of the paper describes it.
 """

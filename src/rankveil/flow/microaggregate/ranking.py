@@ -2,11 +2,11 @@
 
 Guarantee    Replacing one record changes the list of cluster sums of a numeric column by at most D = the width of its
              axis, in L1 norm; hence the list of cluster means by at most D / k.
-Argument     Theorem 1 and Corollary 1 of privacy.md: raise one value, and position by position the sorted column can
+Argument     T20: raise one value, and position by position the sorted column can
              only rise, by as much in all as that value did. The partition of positions is public (blocks.py).
 Not covered  Which record sits in which cluster. Clusters of labels: their list is not covered by Lemma 1 at all
-             (privacy.md, F6). Rows with a missing value form no cluster, so the number of clusters of a column with
-             missing values depends on the data.
+             (T35). Rows with a missing value form no cluster, so the number of clusters of a column with
+             missing values depends on the data. Noise for the local sensitivity of a table would gain little: T42.
 Ties         Equal values are ranked by their row number. The rule is public, and it makes the order total.
 Reference    The paper, Section 3.2 and Lemma 1; for labels the marginality order of Section 3.4.
 """

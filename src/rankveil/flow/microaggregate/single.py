@@ -1,4 +1,4 @@
-"""No grouping: every record stays by itself. One pass over the rows, which only checks that they fit the plan."""
+"""No grouping: every record stays by itself (T3). One pass over the rows, which only checks that they fit the plan."""
 
 from __future__ import annotations
 

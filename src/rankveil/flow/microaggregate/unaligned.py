@@ -5,11 +5,10 @@ Guarantee    The number and the sizes of the clusters are functions of n and k.
                               filled with the top of the axis, by at most D = the width of the axis in L1 norm; and
                               the clusters of a column of labels by a chain as in taxonomy/paths.py.
              order_every_row  replacing one record changes each cluster by at most one record.
-Argument     Filling is a fixed map of each value by itself (privacy.md, Q9), so Theorem 1 and Corollary 1 hold for the
-             filled column. Labels are ranked in the taxonomy's depth-first order, missing last: public orders.
-             Whole records: distance.py.
+Argument     Filling is a fixed map of each value by itself (T5), so T20 holds for the filled column. Labels are ranked
+             in the taxonomy's depth-first order, missing last: public orders. Whole records: distance.py.
 Not covered  Which record sits in which cluster: not to be handed on. Columns that everyone knows: refused, because they
-             would say which shuffled row is whose (privacy.md, Theorem 3e).
+             would say which shuffled row is whose (T34).
 Ties         Equal values, and records at the same distance, are ranked by row number.
 Reference    The paper, Section 3.2; the predecessor's insensitive microaggregation.
 """

@@ -3,7 +3,7 @@
 Guarantee    Differentially private at the price it is given.
 Argument     Values are counted over public cells that double in width on both sides of zero. One replacement moves one
              count: L1 2, L2 sqrt 2. Bounds are read off the noisy counts alone; then inputs are clamped to the
-             released bounds, which are public from here on (privacy.md, Q5).
+             released bounds, which are public from here on: T15. Bounds read off the data would not do: T37.
 Reading      A cell counts as occupied if its noisy count exceeds a threshold. A bound a few doublings too wide costs
              next to nothing and one fifteen too wide costs the column, so the threshold grows with the number of
              doublings beyond the widest cell that is occupied: noise alone passes the j-th with a probability of at
@@ -94,7 +94,7 @@ def _paid(columns: Sequence[Column], budget: Budget) -> tuple[Price, Budget, Mec
     """The price of all bounds, taken from the budget; what is left; and the line for the certificate."""
     names = [column.name for column in columns if column.private_bounds]
     price = budget.spend(_SHARE, "bounds")
-    note = price.note(", ".join(names), "noisy histogram for bounds", "L1 2, L2 √2")
+    note = price.note(", ".join(names), "noisy histogram for bounds", "L1 2, L2 √2", ("T15", price.noise_theorem))
     return price, budget.carve(budget.left, "after bounds"), note
 
 

@@ -6,17 +6,17 @@ Guarantee    With shares adding up to ε the noisy centroids of all columns toge
 Argument     Every column costs its share ε_a, and the shares add up. With S = what one record can change in all
              clusters of the column together, noise of scale S/ε_a is enough:
              ranked    each column sorted by itself. Numbers: S = D, the width of the axis, in L1 norm of the integer
-                       sums, one draw of discrete Laplace noise per cluster (Theorem 2). Labels: P(a) ∝ exp(-ε_a·m/S),
-                       m the summed distance of a cluster to a, and S = 2·L_J (Theorem 4): Algorithm 2, calibrated to
+                       sums, one draw of discrete Laplace noise per cluster (T21). Labels: P(a) ∝ exp(-ε_a·m/S),
+                       m the summed distance of a cluster to a, and S = 2·L_J (T22): Algorithm 2, calibrated to
                        the list of clusters.
              records   whole records in clusters. Each of J clusters may exchange one record, so S = J·D for numbers,
-                       and for labels J times the largest range of δ(c', a) - δ(c, a) over candidates a (Q3). The
-                       share ε/m of a column is the factor m that the predecessor leaves out (F12).
+                       and for labels J times the largest range of δ(c', a) - δ(c, a) over candidates a (T23). The
+                       share ε/m of a column is the factor m that the predecessor leaves out (T36).
              missing   among labels, missing is one more label, last in the order and a candidate. Among numbers it
                        is filled with a constant (ranked: the top of the axis; records: its middle), and how many are
-                       missing is a count of sensitivity 1, paid with an eighth of the share (Q9).
+                       missing is a count of sensitivity 1, paid with an eighth of the share (T16).
              Candidates are the labels of the plan. Isotonic regression, moving into the domain and rounding come after
-             the noise.
+             the noise. The methods as a whole: T32 (ranked), T33 (records).
 Not covered  A ranked cluster that holds both numbers and missing values has a mean pulled towards the top. In clusters
              of records filled values pull means towards the middle, and which rows lack a number is not measured.
 Arithmetic   Sums, counts and distances (in units of 2^-20, rounded once, a public table) are integers, scales rational,
@@ -105,7 +105,7 @@ def mechanisms_for(
     change = sensitivity(column, clusters, ranked=ranked)
     if isinstance(domain, Nominal):
         if change == 0:  # a single possible value: nothing to protect
-            return [Mechanism(column.name, "constant", Fraction(0), sensitivity="none")]
+            return [Mechanism(column.name, "constant", Fraction(0), sensitivity="none", theorems=("T1",))]
         return [
             Mechanism(
                 column.name,
@@ -114,6 +114,7 @@ def mechanisms_for(
                 scale=change / epsilon / cluster_size / DISTANCE_UNITS,
                 sensitivity=f"semantic distance {change / 2 / DISTANCE_UNITS:.4f} over all clusters",
                 clusters=clusters,
+                theorems=("T22" if ranked else "T23", "T8"),
             )
         ]
     notes = []
@@ -121,7 +122,13 @@ def mechanisms_for(
         for_missing, epsilon = epsilon * _FOR_MISSING, epsilon * (1 - _FOR_MISSING)
         in_words = f"1 record; noise of scale {float(_laplace_scale(column, 1, for_missing)):.4g}"
         notes.append(
-            Mechanism(column.name, "discrete Laplace, how many are missing", for_missing, sensitivity=in_words)
+            Mechanism(
+                column.name,
+                "discrete Laplace, how many are missing",
+                for_missing,
+                sensitivity=in_words,
+                theorems=("T16", "T6"),
+            )
         )
     scale = _laplace_scale(column, change, epsilon) / cluster_size
     notes.append(
@@ -133,6 +140,7 @@ def mechanisms_for(
             scale_in_units=domain.in_units(scale),
             sensitivity=f"{change} steps of the axis over all clusters",
             clusters=clusters,
+            theorems=("T21" if ranked else "T23", "T6"),
         )
     )
     return notes

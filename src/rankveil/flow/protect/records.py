@@ -2,15 +2,15 @@
 
 Guarantee    With shares adding up to ε the released rows are ε-differentially private (pure), for neighbours that
              differ in the protected values of one record.
-Argument     Theorem 5 of privacy.md with nothing released beforehand: row r of the output depends on record r only, so
-             a replacement at r changes one factor of the output's probability. That factor is a composition over
+Argument     T31, which is T3 with nothing released beforehand: row r of the output depends on record r only, so a
+             replacement at r changes one factor of the output's probability. That factor is a composition over
              the columns:
-             numbers   positions lie in 0..D, so discrete Laplace of scale D/ε_a is ε_a-DP (Theorem 2 with one value
-                       per cluster); rounding and moving the result into the domain is post-processing;
+             numbers   positions lie in 0..D, so discrete Laplace of scale D/ε_a is ε_a-DP (T6); rounding and
+                       moving the result into the domain is post-processing;
              labels    P(a) ∝ exp(-ε_a·d(x, a) / 2Δ), Δ the largest change of d(·, a) over two labels: the exponential
-                       mechanism. Candidates are the labels of the plan, and 'missing' where the plan allows it;
-             missing   in a numeric column half of ε_a pays for a randomized response about being missing, half for
-                       the value, in which missing is replaced by the middle of the domain, a constant (Q9).
+                       mechanism (T8). Candidates are the labels of the plan, and 'missing' where the plan allows it;
+             missing   in a numeric column half of ε_a pays for a randomized response about being missing (T10), half
+                       for the value, in which missing is replaced by the middle of the domain, a constant (T5).
 Arithmetic   Positions and distances are integers (distances in units of 2^-20, rounded once, a public table);
              scales are rational; noise is exact. Floating point only after the noise.
 """
@@ -50,7 +50,7 @@ def planned(column: Column, epsilon: Fraction) -> list[Mechanism]:
         distances = label_distances(domain, with_missing=column.allows_null)
         sensitivity = int(np.ptp(distances, axis=0).max())
         if sensitivity == 0:  # a single possible value: nothing to protect
-            return [Mechanism(column.name, "constant", Fraction(0), sensitivity="none")]
+            return [Mechanism(column.name, "constant", Fraction(0), sensitivity="none", theorems=("T1",))]
         return [
             Mechanism(
                 column.name,
@@ -58,12 +58,21 @@ def planned(column: Column, epsilon: Fraction) -> list[Mechanism]:
                 epsilon,
                 scale=2 * sensitivity / epsilon / DISTANCE_UNITS,
                 sensitivity=f"semantic distance {sensitivity / DISTANCE_UNITS:.4f}",
+                theorems=("T8",),
             )
         ]
     notes = []
     if column.allows_null:
         epsilon /= 2
-        notes.append(Mechanism(column.name, "randomized response on being missing", epsilon, sensitivity="one bit"))
+        notes.append(
+            Mechanism(
+                column.name,
+                "randomized response on being missing",
+                epsilon,
+                sensitivity="one bit",
+                theorems=("T10",),
+            )
+        )
     scale = _laplace_scale(column.name, domain, epsilon)
     notes.append(
         Mechanism(
@@ -73,6 +82,7 @@ def planned(column: Column, epsilon: Fraction) -> list[Mechanism]:
             scale=scale,
             scale_in_units=domain.in_units(scale),
             sensitivity=f"{domain.axis_width} steps of the axis",
+            theorems=("T6",),
         )
     )
     return notes

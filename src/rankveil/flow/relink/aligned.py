@@ -2,14 +2,14 @@
 
 Guarantee    The released rows are differentially private at the whole of ε, for tables that differ in one record.
 Argument     Marginals cost ε1 (step 3). Then each record's cells, all columns together, go through one channel that is
-             ε2-DP in that record; a replaced record changes the law of its own row only, so all rows together cost ε2
-             (privacy.md, Theorem 5), and ε1 + ε2 = ε. The cell of a value is a function of that value and of released
+             ε2-DP in that record (T25); a replaced record changes the law of its own row only, so all rows together
+             cost ε2 (T3), and ε1 + ε2 = ε: T30. The cell of a value is a function of that value and of released
              marginals, never of other records' ranks. Values are drawn in the released cells: post-processing.
              Public columns are the same in neighbouring tables and are kept row by row.
 Public rule  ε1 is what gives a column's counts 300 records per standard deviation of noise, but at least one
              tenth and at most half of ε: with n rows and m columns, 300 m √8 / n. Bounds of columns that have no
              public ones cost one tenth of ε before that.
-Not covered  How much a row says about its record. No row-aligned release can say much (Theorem 6): with two equally
+Not covered  How much a row says about its record. No row-aligned release can say much (T26, T27): with two equally
              likely values a distance D apart the mean error is at least D / (1 + e^ε), and of m independent fair bits
              no release keeps more than the ball channel does. The certificate quotes both.
              Combinations that cannot occur are not avoided.
@@ -77,7 +77,9 @@ def rows_through_channel(given: MarginalsForRows, budget: Budget, source: Random
     if price.unit != "epsilon":
         raise ValueError("the channel is made for pure differential privacy")
     linkage = link(given.marginals, price.amount)
-    note = price.note(_covered(list(given.marginals)), linkage.in_words(), "one record decides its own row only")
+    note = price.note(
+        _covered(list(given.marginals)), linkage.in_words(), "one record decides its own row only", ("T25",)
+    )
     return Rows(
         given.dataset.schema,
         given.rows,
@@ -107,19 +109,19 @@ def _drawn(given: MarginalsForRows, linkage: Linkage, source: RandomSource) -> I
 
 
 def lower_bounds(epsilon: Fraction, columns: int) -> tuple[str, ...]:
-    """What no row-aligned release with this ε can do better (Theorem 6), for the certificate; rounded down."""
+    """What no row-aligned release with this ε can do better (T26, T27), for the certificate; rounded down."""
     least = math.floor(1000 / (1 + math.exp(min(float(epsilon), 700.0)))) / 1000
     remarks = [
         "Expect little from single rows. Whatever the method, if row r belongs to record r, then a value that is one of"
         " two equally likely ones, a distance D apart, is released with a mean error of at least D/(1+e^ε)"
-        f" = {least:.3f} D (Theorem 6)."
+        f" = {least:.3f} D (T26)."
     ]
     if columns > 1:
         bits = math.floor(1000 * least_bit_error(columns, float(epsilon))) / 1000
         remarks.append(
             f"Of {columns} independent fair bits per record, no row-aligned release with this ε keeps more right than"
             f" the Hamming-ball channel with all of ε: at least {bits:.3f} of the bits are wrong, where guessing has"
-            " 0.5 (Theorem 6)."
+            " 0.5 (T27)."
         )
     return tuple(remarks)
 
@@ -134,7 +136,7 @@ def planned_for_aligned(plan: Plan) -> list[Mechanism]:
     name = "window channel" if len(columns) == 1 else "joint Hamming-ball channel"
     notes += planned_marginals(columns, rows, budget, share)
     groups = "groups follow from the released marginals"
-    notes.append(budget.part(1 - share).note(_covered([column.name for column in columns]), name, groups))
+    notes.append(budget.part(1 - share).note(_covered([column.name for column in columns]), name, groups, ("T25",)))
     return notes
 
 

@@ -16,7 +16,7 @@ Drawing      HammingBall goes through the columns. Given the number c of changes
 Not covered  Where groups come from: from released numbers (grouping.py), never from ranks of the raw data.
 Arithmetic   Whole numbers of any length and exact coins. `stay_chances` and `window_chances` are in floating point:
              they help to choose public parameters, and to read what was drawn.
-Reference    privacy.md, Theorem 5 (composition), Theorem 6 (for fair bits no row-aligned release does better).
+Theorems     T25; T3 (all rows together); T27 (for fair bits no row-aligned release does better).
 """
 
 from __future__ import annotations
@@ -183,5 +183,5 @@ def window_chances(size: int, width: int, epsilon: float) -> Floats:
 
 
 def least_bit_error(columns: int, epsilon: float) -> float:
-    """The least share of wrong bits of any row-aligned ε-DP release of so many independent fair bits (Theorem 6)."""
+    """The least share of wrong bits of any row-aligned ε-DP release of so many independent fair bits (T27)."""
     return float((1 - stay_chances([2] * columns, epsilon)[:, 0]).min())

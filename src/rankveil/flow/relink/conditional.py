@@ -1,6 +1,6 @@
 """Rows for tables with public columns: every row keeps its public values, the others are drawn given them.
 
-Post-processing: reads the public columns, which everyone knows, and released numbers.
+Post-processing (T28): reads the public columns, which everyone knows, and released numbers.
 
 Rows come in a random order, drawn before anything is drawn for them: the table's own order says something about people
 where it was sorted by a protected column, and neither the order nor the values of the release depend on it.

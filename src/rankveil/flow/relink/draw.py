@@ -1,4 +1,4 @@
-"""Values for rows of cells: fresh rows in pieces. Post-processing: reads released numbers only.
+"""Values for rows of cells: fresh rows in pieces. Post-processing (T1): reads released numbers only.
 
 Every piece hands out whole numbers of rows of the model, and of values of each column, in proportion to their released
 weights; the pieces' roundings are shifted against each other so that the whole release does so too. A piece's rows have

@@ -1,7 +1,7 @@
 """Which groups of cells go through the channel, how far it reaches, and what an output says. Public choices only.
 
 Guarantee    Nothing here costs budget: everything is a function of released marginals, ε and public constants.
-Argument     Post-processing. In Theorem 5 the channel may depend on whatever has been released before.
+Argument     Post-processing (T1). In T3 the channel may depend on whatever has been released before.
 Public rule  Columns are cut into at most 2, 3, 4, 6, 8, 12 or 17 groups of released cells (16 and missing), the same
              for all, and the radius is any; then column after column may get another number, or one group, which
              leaves it out of the channel. Taken is what makes the expected error least, if records followed the

@@ -1,4 +1,4 @@
-"""Rows of cells that fit all released tables. Post-processing: reads released numbers only.
+"""Rows of cells that fit all released tables. Post-processing (T1): reads released numbers only.
 
 A set of weighted rows stands for the joint distribution. It is sampled along a spanning tree of the tables, with
 quotas instead of coin flips; what the tree does not say is filled in by the latent normal vectors of the copula; and

@@ -1,7 +1,8 @@
 """Two-way counts of all pairs of columns over released cells: one pass over the data.
 
 Guarantee    Replacing one record changes each table by at most 2 in L1 (one record leaves a cell and enters another).
-Argument     The cell of a value is a function of that value and of released marginals, never of other records' ranks.
+Argument     T17. The cell of a value is a function of that value and of released marginals, never of other records'
+             ranks (T40).
 Not covered  The tables themselves are exact: nothing of them leaves relink without noise.
 Arithmetic   int64; the state does not grow with the number of rows.
 """

@@ -1,8 +1,8 @@
 """Step 4: which released row gets which protected value.
 
-own_row       a record perturbed by itself stays in its row. Reads nothing more; costs nothing more.
+own_row       a record perturbed by itself stays in its row. Reads nothing more; costs nothing more (T3).
 own_cluster   every row repeats the value of the cluster it was grouped into, as the paper publishes it.
-              Reads which record sits in which cluster, exactly, and pays nothing for it: NOT private (Theorem 3).
+              Reads which record sits in which cluster, exactly, and pays nothing for it: NOT private (T34).
 
 Fresh rows come in pieces that can be made anywhere and in any order, each from a key of its own: made again, a piece is
 the same. That is allowed because pieces are post-processing of released numbers; the noise has been drawn before, once.

@@ -3,9 +3,9 @@
 Guarantee    Differentially private at the price it is given.
 Argument     The score of a pair is the L1 distance of its exact table, over few released cells, from the table that
              independence would give, a constant rounded to integers. One replacement changes a table by 2 in L1, hence
-             a score by at most 2.
-             pure ε   T draws of permute-and-flip, each at a part ε' of the price and with scale 2·2/ε'; the first ones
-                      among pairs that join unconnected columns, for 65 % of the price, the others for the rest.
+             a score by at most 2: T18.
+             pure ε   T draws of permute-and-flip (T9), each at a part ε' of the price and with scale 2·2/ε'; the first
+                      ones among pairs that join unconnected columns, for 65 % of the price, the others for the rest.
                       Candidates depend on earlier draws only: adaptive composition.
              zCDP     Gaussian noise on all scores at once: L2 = 2·sqrt(number of pairs). What is chosen from noisy
                       scores is post-processing.

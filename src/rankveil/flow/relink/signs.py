@@ -1,7 +1,7 @@
 """Correlations of all pairs from noisy sign products: linkage for few records, and a guide for many.
 
 Guarantee    Differentially private at the price it is given.
-Argument     Theorem 7 of privacy.md: every value counts as +1 or -1 by a released split of its column, 0 if missing.
+Argument     T19: every value counts as +1 or -1 by a released split of its column, 0 if missing.
              G_ab = sum over records of s_a·s_b. Replacing one record changes the vector of all G_ab by at most
              2·floor(m²/4) in L1 and m (m even) or sqrt(m² - 1) (m odd) in L2. The rest is post-processing.
 Arithmetic   Integer sums from the two-way counts; exact noise; floating point after.

@@ -3,7 +3,8 @@
 Guarantee    The rows are differentially private with the whole budget: pure ε, or (ε, δ).
 Argument     Marginals (choose.py), sign products (signs.py), the choice of pairs (select.py) and the tables (tables.py)
              each cost the part of the budget noted for them; the parts add up to the whole, and `Budget` refuses to
-             hand out more. Cells come from released marginals. Rows are drawn from released numbers: post-processing.
+             hand out more: T29. Cells come from released marginals. Rows are drawn from released numbers:
+             post-processing, given public columns where there are any (T28).
              No row of the release belongs to a row of the table.
 Public rule  With few records per unit of noise the copula alone links the columns, and with fewer still none does. The
              rule reads n, the number of columns and the budget.
@@ -203,7 +204,9 @@ def _link(given: ReleasedMarginals, source: RandomSource, notes: list[Mechanism]
     price = budget.spend(division.signs, "sign products")
     alone = division.linkage == "copula"
     correlations = latent_correlations(pair_counts, marginals, rows, price, source, alone=alone)
-    notes.append(price.note("all pairs", f"{sign_noise(price, size).name}, sign products", "Theorem 7"))
+    noise = sign_noise(price, size)
+    sensitivity = f"L1 {2 * (size**2 // 4)}, L2 √{size**2 - size % 2}"
+    notes.append(price.note("all pairs", f"{noise.name}, sign products", sensitivity, ("T19", price.noise_theorem)))
     if alone:
         return _Linked(correlations, [])
 
@@ -213,12 +216,18 @@ def _link(given: ReleasedMarginals, source: RandomSource, notes: list[Mechanism]
         price = budget.spend(division.selection, "choice of pairs")
         selection = select_pairs(pair_counts, marginals, rows, count, price, source, public)
         name = "permute-and-flip" if price.unit == "epsilon" else "discrete Gaussian"
-        notes.append(price.note("all pairs", f"{name}, choice of {count} pairs", "a score changes by 2"))
+        theorems = ("T18", "T9" if price.unit == "epsilon" else "T7")
+        notes.append(price.note("all pairs", f"{name}, choice of {count} pairs", "a score changes by 2", theorems))
     price = budget.spend(division.tables, "two-way tables")
     noise = _table_noise(budget, division)
     tables = release_tables(pair_counts, marginals, selection, rows, noise, source)
     notes.append(
-        price.note("chosen pairs", f"{noise.name}, {count} two-way tables", f"L1 {2 * count}, L2 √{2 * count}")
+        price.note(
+            "chosen pairs",
+            f"{noise.name}, {count} two-way tables",
+            f"L1 {2 * count}, L2 √{2 * count}",
+            ("T17", price.noise_theorem),
+        )
     )
     refine_marginals({name: marginal for name, marginal in marginals.items() if name not in public}, tables, rows)
     return _Linked(correlations, tables)
@@ -234,11 +243,11 @@ def planned_for_synthetic(plan: Plan) -> list[Mechanism]:
     budget, notes = planned_bounds(columns, budget)
     division = divide(budget, rows, len(schema.columns))
     notes += planned_marginals(columns, rows, budget, division.marginals)
-    for part, column, name in (
-        (division.signs, "all pairs", "sign products"),
-        (division.selection, "all pairs", f"choice of {division.table_count} pairs"),
-        (division.tables, "chosen pairs", f"{division.table_count} two-way tables"),
+    for part, column, name, theorem in (
+        (division.signs, "all pairs", "sign products", "T19"),
+        (division.selection, "all pairs", f"choice of {division.table_count} pairs", "T18"),
+        (division.tables, "chosen pairs", f"{division.table_count} two-way tables", "T17"),
     ):
         if part:
-            notes.append(budget.part(part).note(column, name, ""))
+            notes.append(budget.part(part).note(column, name, "", (theorem,)))
     return notes

@@ -2,7 +2,7 @@
 
 Guarantee    Differentially private at the price it is given.
 Argument     T tables over cells that follow from released numbers: one replacement takes a record from one cell and
-             adds it to another in each of them, L1 2T and L2 sqrt(2T) for all together (privacy.md, Q6c). The rest is
+             adds it to another in each of them, L1 2T and L2 sqrt(2T) for all together (T17). The rest is
              post-processing.
 Arithmetic   Integer counts, exact integer noise; floating point after.
 """

@@ -91,7 +91,7 @@ def far_too_wide(draws: int) -> int:
 def test_noise_seldom_makes_bounds_far_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 2,000, 0.5 are expected at most: 1.2 in 10,000 a side. More than 6 are as rare as 1e-6; the twin has about 20.
 
-    The twin asks the same of every cell, as privacy.md (Q5) has it.
+    The twin asks the same of every cell.
     """
     assert far_too_wide(2000) <= 6
     monkeypatch.setattr(bounds, "_height", lambda noise, _: _height(noise, _CHANCE / CELLS.size))

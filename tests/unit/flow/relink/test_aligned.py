@@ -214,10 +214,10 @@ def test_a_dry_run_shows_the_shares_without_data() -> None:
     assert lines[-1].mechanism == "joint Hamming-ball channel"
 
 
-# What the certificate says about Theorem 6
+# What the certificate says about T26 and T27
 
 
-def test_the_certificate_quotes_the_lower_bounds_of_theorem_6() -> None:
+def test_the_certificate_quotes_the_lower_bounds_of_t26_and_t27() -> None:
     made = release(people(), plan_for(), source=SeededSource(1))
     first, second, third = made.certificate.remarks
     assert "D/(1+e^ε) = 0.268 D" in first
@@ -280,7 +280,7 @@ def test_missing_is_a_group_of_its_own() -> None:
         assert marginal.cell_of(np.array([-1]))[0] == len(groups) - 1
 
 
-def test_fair_bits_get_two_groups_each_and_the_radius_of_theorem_6() -> None:
+def test_fair_bits_get_two_groups_each_and_the_radius_of_t27() -> None:
     for columns, epsilon in [(13, 1), (13, 5), (13, 10), (4, 1), (4, 5)]:
         marginals: dict[str, Marginal] = {f"b{place}": labels(500, 500) for place in range(columns)}
         linkage = link(marginals, Fraction(epsilon))

@@ -1,7 +1,7 @@
 """Cells for linkage: a column cut into few groups of about equal released mass. Post-processing.
 
 The cells come from released marginals, never from true ranks: with true ranks one record would move a record across
-every boundary (privacy.md, the trap of Q6c).
+every boundary (T40). Tables over such cells: T17.
 """
 
 from __future__ import annotations

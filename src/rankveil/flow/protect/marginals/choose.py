@@ -1,10 +1,10 @@
 """Which synopsis a column gets, and its release.
 
 Guarantee    The release of all marginals is differentially private at the share of the budget it is given.
-Argument     Each column's synopsis is private at that column's part (tree.py, heaps.py, few.py, ranked.py, and for
-             labels a histogram: L1 2, L2 sqrt 2); the parts add up. Which synopsis is used, how wide its cells are and
-             how the share is divided follows from n, the plan and the budget alone, or from the plan's own word.
-             Searches for heaps come last and may look at all columns' released counts (adaptive composition).
+Argument     Each column's synopsis is private at that column's part (tree.py T13, heaps.py T14, few.py, ranked.py, and
+             for labels a histogram, T12: L1 2, L2 sqrt 2); the parts add up (T2). Which synopsis is used, how wide its
+             cells are and how the share is divided follows from n, the plan and the budget alone, or from the plan's
+             own word. Searches for heaps come last and may look at all columns' released counts (adaptive composition).
 """
 
 from __future__ import annotations
@@ -59,6 +59,14 @@ class Synopsis:
         if self.kind == "ranked":
             return f"ranked sums of {self.clusters} clusters"
         return {"histogram": "histogram", "mean": "mean only"}[self.kind]
+
+    def theorems(self, column: Column) -> tuple[str, ...]:
+        """What bounds the sensitivity of its counts or sums."""
+        if self.kind == "tree":
+            return ("T13", "T14") if self.for_heaps else ("T13",)
+        if self.kind == "histogram":
+            return ("T12",)
+        return ("T21", "T16") if self.kind == "ranked" and column.allows_null else ("T21",)
 
 
 def synopsis_rule(column: Column, rows: int, price: Price) -> Synopsis:
@@ -127,7 +135,8 @@ def _note(column: Column, rows: int, price: Price) -> Mechanism:
     synopsis = synopsis_rule(column, rows, price)
     per_level = synopsis.kind in ("tree", "histogram")
     name = f"{price.laplace_or_gaussian(l1=2, l2_squared=2).name}, {synopsis.in_words()}"
-    return price.note(column.name, name, "L1 2, L2 √2 per level" if per_level else "width of the axis")
+    sensitivity = "L1 2, L2 √2 per level" if per_level else "width of the axis"
+    return price.note(column.name, name, sensitivity, (*synopsis.theorems(column), price.noise_theorem))
 
 
 def release_marginals(

@@ -1,8 +1,8 @@
 """Only a noisy mean: the synopsis of a numeric column where the plan says `synopsis = "mean"`.
 
 Guarantee    Differentially private at the price it is given.
-Argument     The sum of all codes is the ranked sum of a single cluster: L1 = L2 = D (privacy.md, Corollary 1). Missing
-             values are filled with a public constant (Q9), and their number is not measured: none are released.
+Argument     The sum of all codes is the ranked sum of a single cluster: L1 = L2 = D (T21). Missing values are filled
+             with a public constant, and their number is not measured: none are released.
 Shape        A truncated exponential away from zero, with the mean that the noisy sum suggests under a prior that is
              uniform in the logarithm of the mean: amounts are mostly small, and the noise does not tell otherwise.
 """

@@ -3,7 +3,7 @@
 Guarantee    Differentially private at the price it is given.
 Argument     A search from coarse to single codes, only inside cells that the released tree shows to be heavy. Each
              level is a histogram over cells fixed by released numbers and a public grid: L1 2, L2 sqrt 2 at an even
-             part of the price. Adaptive composition.
+             part of the price. Adaptive composition: T14.
 """
 
 from __future__ import annotations

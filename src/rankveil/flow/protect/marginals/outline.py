@@ -9,7 +9,7 @@ Weights      Where a table has several columns of amounts, all of them together 
              the declared range, and how many columns have how much at zero: whoever declares one bound far beyond the
              bulk declares others so (pooling.py). A column by itself has 1/σ^¼, σ being the candidate's standard
              deviation: a spread over the whole range is far off where the truth is narrow (decision 11).
-Reads        Released counts and the plan, nothing else. It moves no promise, only what is made of the counts.
+Reads        Released counts and the plan, nothing else. It moves no promise, only what is made of the counts. T1.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Amounts, that is numbers whose range holds zero, are mostly small beside the bou
 Cells for them start at zero on both sides. A part of them, `_EVEN`, would by itself divide the range into equal widths;
 the others into equal steps of asinh(value / unit), which is even up to a thousandth of the range and geometric beyond.
 Numbers without a zero, dates and ranks get cells of equal widths.
-Everything here follows from the plan, n and the budget.
+Everything here follows from the plan, n and the budget, so counts over these cells are those of T12.
 """
 
 from __future__ import annotations

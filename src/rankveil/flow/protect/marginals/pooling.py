@@ -8,7 +8,7 @@ Reach        A public list of hypotheses: logarithms of reaches are normal aroun
              widths. Each has the likelihood of all columns' noisy counts; the weights are their mixture.
 At zero      One frequency for each share of records at zero, learnt by expectation and maximisation, with one imagined
              column for each.
-Reads        Released counts and the plan, nothing else.
+Reads        Released counts and the plan, nothing else: T1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Non-negative counts with a given total, nearest to noisy ones. Post-processing: reads released numbers only."""
+"""Non-negative counts with a given total, nearest to noisy ones. Post-processing (T1): reads released numbers only."""
 
 from __future__ import annotations
 

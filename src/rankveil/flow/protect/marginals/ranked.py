@@ -1,10 +1,10 @@
 """Noisy sums over ranks, made monotone and interpolated: the paper's microaggregation, soundly released.
 
 Guarantee    Differentially private at the price it is given.
-Argument     Theorem 2 of privacy.md: the values are sorted and cut into J clusters of public sizes; replacing one
+Argument     T21: the values are sorted and cut into J clusters of public sizes; replacing one
              record changes the list of sums by at most D = the width of the axis, in L1 and in L2. Isotonic regression,
-             clamping and interpolation are post-processing. A missing value is filled with the largest position (Q9);
-             the number of missing values is a count of sensitivity 1, paid for with an eighth of the price.
+             clamping and interpolation are post-processing. A missing value is filled with the largest position; the
+             number of missing values is a count of sensitivity 1 (T16), paid for with an eighth of the price.
 Not covered  Which record sits in which cluster: never used.
 Reference    The paper, Lemma 1, read as a list without rows.
 """

@@ -1,4 +1,4 @@
-"""A released marginal: a quantile function to draw values from, and base cells to link columns by. Post-processing.
+"""A released marginal: a quantile function to draw values from, and base cells to link columns by. Post-processing: T1.
 
 Both kinds of column answer the same questions: `cell_of` (code -> base cell), `mass` (of each base cell), `strips`
 (of equally likely codes, cell by cell). Missing is a base cell of its own, the last one.

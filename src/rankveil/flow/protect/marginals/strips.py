@@ -1,4 +1,4 @@
-"""A released marginal as strips of equally likely codes: the form in which values are handed out. Post-processing."""
+"""A released marginal as strips of equally likely codes: the form in which values are handed out (T1)."""
 
 from __future__ import annotations
 

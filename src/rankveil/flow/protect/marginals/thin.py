@@ -8,7 +8,7 @@ Labels       All are alike before their counts are seen.
 Numbers      Values near each other are alike: frequencies are learnt nearby. And as far as the whole column follows a
              smooth curve, counts are drawn towards the curve (James-Stein, one factor for the column).
 Totals       Are kept, family by family: what is over or missing goes to the counts that are least sure.
-Reads        Released counts and the plan, nothing else.
+Reads        Released counts and the plan, nothing else: T1.
 """
 
 from __future__ import annotations

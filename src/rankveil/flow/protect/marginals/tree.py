@@ -3,7 +3,7 @@
 Guarantee    Differentially private at the price it is given, for replacing one record.
 Argument     Each level of the tree is a histogram over public cells (plus the cell of missing values on the first
              level): a replacement takes one record from one cell and adds it to another, so L1 is 2 and L2 is
-             sqrt 2 (privacy.md, Q4 and Q6). The price is divided over the levels and composes by addition.
+             sqrt 2 (T12). The price is divided over the levels and composes by addition (T13).
              Reading is lazy: the children of a cell are drawn only if the cell's noisy count is well above the noise.
              That is the full noisy tree, of which a part is thrown away unread, so it costs no more. Everything after
              the draws is post-processing, the outline that counts are drawn towards included (outline.py).
