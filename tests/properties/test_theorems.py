@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -161,6 +161,22 @@ def test_no_private_channel_for_two_values_errs_less_than_one_in_one_plus_the_ra
     ]
     assert min(allowed) >= Fraction(1, 1 + ratio)
     assert min(allowed) <= Fraction(1, 1 + ratio) + Fraction(1, 60)
+
+
+# T45: rows in random order
+
+
+@pytest.mark.parametrize("chances", [[ONE], [HALF, HALF], [Fraction(1, 6), Fraction(1, 3), HALF]])
+def test_rows_thrown_into_buckets_and_permuted_there_come_in_every_order_alike(chances: list[Fraction]) -> None:
+    rows = 4
+    law: dict[tuple[int, ...], Fraction] = {}
+    for thrown in product(range(len(chances)), repeat=rows):
+        buckets = [[row for row in range(rows) if thrown[row] == bucket] for bucket in range(len(chances))]
+        orders = list(product(*(list(permutations(bucket)) for bucket in buckets)))
+        for order in orders:
+            joined = tuple(row for part in order for row in part)
+            law[joined] = law.get(joined, Fraction(0)) + math.prod(chances[bucket] for bucket in thrown) / len(orders)
+    assert set(law.values()) == {Fraction(1, math.factorial(rows))}
 
 
 # T37: bounds read from the data

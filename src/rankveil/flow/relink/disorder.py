@@ -3,7 +3,7 @@
 Guarantee    Every order of the rows is equally likely, whatever order they came in: a table sorted by income, say, does
              not show through. Memory does not depend on the number of rows, up to 2^25 of them.
 Argument     Each row is put into one of several buckets at random, and each bucket's rows into a random order. Both
-             steps treat all rows alike, so exchanging rows of the input does not change the law of the output.
+             steps treat all rows alike, so exchanging rows of the input does not change the law of the output (T45).
 Not covered  Rows that do not fit into memory lie in a temporary file that has no name and goes with the process.
 """
 

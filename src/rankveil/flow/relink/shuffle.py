@@ -2,9 +2,9 @@
 
 Guarantee    Costs nothing: the rows are as private as the released centroids.
 Argument     Rows are made of released centroids, each repeated as often as its cluster is large, which is public, and
-             of released numbers of missing values; permutations are drawn independently of the data. So all of it is
-             post-processing (T24). Repeating centroids in the rows of the records would not be: that is what the paper
-             does (T34). The methods as a whole: T32, T33.
+             of released numbers of missing values; permutations are drawn independently of the data (T45). So all of it
+             is post-processing (T24). Repeating centroids in the rows of the records would not be: that is what the
+             paper does (T34). The methods as a whole: T32, T33.
 Not covered  shuffled_columns says nothing about how columns hang together. In shuffled_rows the rows without a number
              are chosen at random, for only how many there are is known.
 """
