@@ -2,8 +2,8 @@
 
 Post-processing (T28): reads the public columns, which everyone knows, and released numbers.
 
-Rows come in a random order, drawn before anything is drawn for them: the table's own order says something about people
-where it was sorted by a protected column, and neither the order nor the values of the release depend on it.
+Rows come in a random order (T45), drawn before anything is drawn for them: the table's own order says something about
+people where it was sorted by a protected column, and neither the order nor the values of the release depend on it.
 
 For each row several candidates are drawn along the spanning tree of the tables, starting from the row's own public
 cells. The candidates' weights are raked until all tables fit, each row's candidates adding up to one, and one
