@@ -280,7 +280,7 @@ class _Book:
             ledger.published(self.identity, self.reservation, release_sha256)
 
 
-def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon: bool) -> Method:
+def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon: bool = False) -> Method:
     """The plan's method, if everything a person has to agree to has been agreed to."""
     method = method_named(plan.release.method)
     if method.needs_clusters and plan.release.k is None:

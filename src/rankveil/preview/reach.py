@@ -26,7 +26,7 @@ def gaussian_reach(variance: Fraction | float, share: float) -> int:
     deviation = math.sqrt(variance)
     if deviation > _SUMMED_UP_TO:
         return math.ceil(_NORMAL[share] * deviation)
-    weights = [math.exp(-(z * z) / (2 * float(variance))) for z in range(math.ceil(12 * deviation) + 2)]
+    weights = _weights(float(variance))
     whole, inside = 2 * sum(weights) - weights[0], weights[0]
     reach = 0
     while inside < share * whole:
@@ -35,12 +35,21 @@ def gaussian_reach(variance: Fraction | float, share: float) -> int:
     return reach
 
 
+def _weights(variance: float) -> list[float]:
+    """Of 0, 1, 2, ... under a discrete Gaussian law, until nothing is left."""
+    return [math.exp(-(z * z) / (2 * variance)) for z in range(math.ceil(12 * math.sqrt(variance)) + 2)]
+
+
 def reach_of(noise: Noise, share: float = MOST) -> int:
     return (laplace_reach if noise.name == "discrete Laplace" else gaussian_reach)(noise.parameter, share)
 
 
 def mean_size(noise: Noise) -> float:
-    """E|Z|, for what is expected on average."""
-    if noise.name == "discrete Gaussian":
+    """E|Z|, for what is expected on average: 2q / (1 - q²) with q = exp(-1/scale) for a discrete Laplace draw."""
+    if noise.name == "discrete Laplace":
+        q = math.exp(-1 / float(noise.parameter))
+        return 2 * q / (-math.expm1(-2 / float(noise.parameter)))
+    if noise.deviation > _SUMMED_UP_TO:
         return noise.deviation * math.sqrt(2 / math.pi)
-    return float(noise.parameter)
+    weights = _weights(float(noise.parameter))
+    return 2 * sum(z * weight for z, weight in enumerate(weights)) / (2 * sum(weights) - weights[0])
