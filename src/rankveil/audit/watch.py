@@ -85,7 +85,8 @@ class Watch(RandomSource):
         if self._shrunk == 1:
             return answer
         if isinstance(law, Noise):
-            return np.add(exact, (answer - exact) * self._shrunk.numerator // self._shrunk.denominator)
+            smaller: Answer = (answer - exact) * self._shrunk.numerator // self._shrunk.denominator
+            return exact + smaller
         if isinstance(law, Exponential | PermuteAndFlip):
             return np.reshape(exact.argmax(axis=-1), answer.shape)
         return exact.copy()  # every channel gives back what went in, with a chance above zero
