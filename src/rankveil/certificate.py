@@ -61,6 +61,7 @@ class ColumnNote(_Part):
     upper: str | None = None
     step: str | None = None
     scale: Literal["linear", "log"] | None = None
+    format: str | None = Field(None, description="How a text file spells days.")
     categories: int | None = Field(None, description="Number of labels the plan declares.")
     concepts: int | None = Field(None, description="Number of nodes of the taxonomy, labels included.")
     taxonomy_sha256: str | None = Field(None, description="Fingerprint of the labels and of the taxonomy over them.")
@@ -96,6 +97,7 @@ class PartNote(_Part):
 class ReleaseNote(_Part):
     file: str = Field(description="The file, or the folder of a release in parts.")
     format: Literal["csv", "parquet"]
+    decimal: Literal[".", ","] = Field(".", description="The decimal mark of a text file.")
     sha256: str = Field(
         description="Of the file. Of a release in parts: of the lines that the command sha256sum prints for its parts."
     )
@@ -105,10 +107,15 @@ class ReleaseNote(_Part):
     )
 
     @classmethod
-    def of(cls, written: Written, file_format: Literal["csv", "parquet"]) -> ReleaseNote:
+    def of(cls, written: Written, file_format: Literal["csv", "parquet"], decimal: Literal[".", ","]) -> ReleaseNote:
         parts = tuple(PartNote(name=part.name, sha256=part.sha256, bytes=part.size) for part in written.parts)
         return cls(
-            file=written.name, format=file_format, sha256=written.sha256, bytes=written.size, parts=parts or None
+            file=written.name,
+            format=file_format,
+            decimal=decimal,
+            sha256=written.sha256,
+            bytes=written.size,
+            parts=parts or None,
         )
 
 
@@ -203,6 +210,7 @@ def describe(column: Column) -> ColumnNote:
             upper=str(ends[1].as_py()),
             step=None if domain.date_format else plain(domain.step),
             scale="log" if domain.log else "linear",
+            format=domain.date_format,
         )
     if isinstance(domain, Grid):
         return ColumnNote(

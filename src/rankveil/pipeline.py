@@ -37,6 +37,11 @@ ESCAPED = (
     "Labels and column names that a spreadsheet would run as formulas have an apostrophe before them, which is no part"
     " of them."
 )
+ORDER_RELEASED = (
+    "The order of the rows is released as it is: row r belongs to record r of the table. Where that order says"
+    " something about people, as in a table sorted by income or by date of entry, it is not protected; shuffle such a"
+    " table first."
+)
 
 
 def _silent(stage: str) -> None:
@@ -140,6 +145,8 @@ def release(
     book = _Book.entered(ledger, plan, method, opened, engine, reference, clock) if source.releasable else None
     with _what_it_cost(book):
         rows = protected_rows(grouped, plan, source, progress)
+    if rows.row_aligned:
+        rows = replace(rows, remarks=(*rows.remarks, ORDER_RELEASED))
     if escape_formulas:
         rows = replace(rows, remarks=(*rows.remarks, ESCAPED))
 
@@ -150,8 +157,7 @@ def release(
     if folder is None:
         with _what_it_cost(book):
             if isinstance(engine, SparkEngine) and isinstance(opened, FrameTable):
-                maker = BatchMaker.of(rows)
-                return Release(engine.frame(maker, rows.pieces, maker.schema), certify(None))
+                return Release(engine.frame(BatchMaker(rows), rows.pieces, rows.schema.arrow), certify(None))
             result = as_arrow(rows)
         return Release(opened.rebuild(result), certify(None))
     progress("writing")
@@ -164,10 +170,8 @@ def release(
     with _what_it_cost(book):
         separator = opened.dialect.separator if opened.dialect else plan.table.separator or ","
         if isinstance(engine, SparkEngine):
-            form, workers = FileFormat(_file_format(opened), separator, escape_formulas), engine.slots
-            written = folder.publish_parts(
-                lambda target: write_spread(rows, target, form, engine.map, workers), certified
-            )
+            form = FileFormat(_file_format(opened), separator, escape_formulas)
+            written = folder.publish_parts(lambda target: write_spread(rows, target, form, engine.map), certified)
         else:
             written = folder.publish(rows, separator, certified, metered(rows_done)(rows.row_count))
     if book is not None:
@@ -346,5 +350,5 @@ def _certificate(
         columns=tuple(certificates.describe(column) for column in rows.schema.columns),
         ledger=None if entry is None else certificates.LedgerNote(entry=entry.number, seal=entry.seal),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
-        release=None if written is None else certificates.ReleaseNote.of(written, file_format),
+        release=None if written is None else certificates.ReleaseNote.of(written, file_format, plan.table.decimal_mark),
     )

@@ -25,7 +25,7 @@ Rows = Sequence[Sequence[int]]  # codes, row by row
 
 
 def number(name: str = "a", width: int = 10, *, null: bool = False) -> Column:
-    return Column(name, "integer", Grid(width), "protected", null, False, (), pa.int64())
+    return Column(name, "integer", Grid(width), "protected", null, False, ())
 
 
 def unbounded(name: str = "a") -> Column:
@@ -54,13 +54,13 @@ def tree_labels(name: str = "a", *, null: bool = False) -> Column:
 
 
 def _nominal(name: str, taxonomy: Taxonomy, null: bool) -> Column:
-    return Column(name, "category", Nominal(taxonomy), "protected", null, False, (), pa.string())
+    return Column(name, "category", Nominal(taxonomy), "protected", null, False, ())
 
 
 def dataset(columns: Sequence[Column], rows: Rows | NDArray[np.int64]) -> Dataset:
     """A table with these codes, read as any other table."""
     codes = np.asarray(rows, dtype=np.int64).reshape(len(rows), len(columns))
-    table = pa.table({column.name: column.decode(codes[:, place]) for place, column in enumerate(columns)})
+    table = pa.table({column.name: column.domain.decode(codes[:, place]) for place, column in enumerate(columns)})
     return Dataset(Schema(tuple(columns)), open_table(table))
 
 

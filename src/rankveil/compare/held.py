@@ -30,7 +30,7 @@ def read(table: object, plan: Plan) -> Dataset:
 
 def of_records(records: Records, plan: Plan, name: str) -> Dataset:
     """A table that nobody has given."""
-    values = {column.name: column.decode(records.codes[column.name]) for column in records.schema.columns}
+    values = {column.name: column.domain.decode(records.codes[column.name]) for column in records.schema.columns}
     dropped = {entry: pa.nulls(records.row_count) for entry in plan.columns if entry not in values}
     table = replace(open_table(pa.table({**values, **dropped})), name=name)
     return Dataset(declare(plan, table), table)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rankveil.errors import PlanError
 from rankveil.flow.declare import Column, Plan, Records, declare_alone
-from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Grid
+from rankveil.flow.declare.domain import MISSING, Codes, Grid
 from rankveil.flow.relink.draw import matches_any
 from rankveil.flow.relink.synthetic import ASSUMED_ROWS
 from rankveil.noise import Sampler, SeededSource
@@ -69,7 +69,7 @@ def _column(column: Column, place: Floats) -> Codes:
 def _numbers(column: Column, grid: Grid, place: Floats) -> Codes:
     if column.private_bounds:  # nobody says how large: amounts around a thousand steps
         steps: Codes = np.rint(1000 * np.exp(_bell(place) * 5 - 2)).astype(np.int64)
-        return OUTER_STEPS + steps
+        return np.minimum(grid.width // 2 + steps, grid.width)
     if grid.log:
         above = np.maximum(place - _AT_LOWER_END, 0) / (1 - _AT_LOWER_END)
         return grid.from_axis(np.where(place < _AT_LOWER_END, 0.0, 0.3 + 0.6 * above) * grid.axis_width)

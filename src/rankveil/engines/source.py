@@ -141,7 +141,8 @@ def _without_guessing(frame: Any) -> Any:
     """A pandas frame whose columns of Python objects hold texts, or days, each made from its own value alone.
 
     PRIVACY: Arrow would choose one type for such a column by looking at all of its values, and with it how every single
-    value is read: one record with more decimals, or another time zone, would change the others.
+    value is read: one record with more decimals, or another time zone, would change the others. Days beside texts are
+    turned into something that no kind of column takes, for their text might be read by the format of the texts.
     """
     if not frame.columns.is_unique:
         return frame
@@ -151,9 +152,9 @@ def _without_guessing(frame: Any) -> Any:
     frame = frame.copy(deep=False)
     for name in objects:
         values = [_own_text(value) for value in frame[name]]
-        days = all(value is None or isinstance(value, date) for value in values)
-        texts = [value.isoformat() if isinstance(value, date) else value for value in values]
-        frame[name] = type(frame[name])(values if days else texts, index=frame.index, dtype=object)
+        if not all(value is None or isinstance(value, date) for value in values):
+            values = [repr(type(value)) if isinstance(value, date) else value for value in values]
+        frame[name] = type(frame[name])(values, index=frame.index, dtype=object)
     return frame
 
 

@@ -7,7 +7,6 @@ the same values, read in less time.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -65,6 +64,10 @@ class Table:
                 return
             with papq.ParquetFile(part.path) as file:
                 yield from _checked(file.iter_batches(batch_size=_BATCH_ROWS, columns=wanted))
+
+    @property
+    def in_this_memory(self) -> bool:
+        return self._memory is not None
 
     def in_memory(self) -> Table:
         """The same table, read once and kept."""
@@ -158,23 +161,18 @@ class Table:
         )
 
     def rebuild(self, result: pa.Table) -> Any:
-        """A result in the same kind as the table that went in."""
+        """A result in the kind of frame that went in; the types of its columns are the result's.
+
+        PRIVACY: types of the frame that went in are not asked for: one record may have decided them. Its index and its
+        attributes are data that no plan declares; they stay behind.
+        """
         if self.format == "pandas":
-            # PRIVACY: the index and the attributes of a frame are data that no plan declares; they stay behind.
-            return result.replace_schema_metadata(self._pandas_types(result.schema)).to_pandas()
+            return _pandas_frame(result)
         if self.format == "polars":
             import polars
 
             return polars.from_arrow(result)
         return result
-
-    def _pandas_types(self, result: pa.Schema) -> dict[str, str]:
-        """pandas' own types, such as Int64, as Arrow's metadata keep them, for columns whose type has not changed."""
-        known = json.loads(self.schema.metadata[b"pandas"])
-        unchanged = {field.name for field in result if field.type == self.schema.field(field.name).type}
-        columns = [column for column in known["columns"] if column["field_name"] in unchanged]
-        kept = {"index_columns": [], "column_indexes": known["column_indexes"], "columns": columns}
-        return {"pandas": json.dumps({**kept, "pandas_version": known["pandas_version"]})}
 
 
 @dataclass(frozen=True)
@@ -212,6 +210,18 @@ def _checked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         batch.validate(full=True)  # a damaged file may point outside its own memory
         yield batch
         del batch  # not held while the next one is read
+
+
+def _pandas_frame(result: pa.Table) -> Any:
+    """Where values may be missing, whole numbers and truth values in pandas' types that have room for that."""
+    import pandas
+
+    nullable = {pa.int64(): pandas.Int64Dtype(), pa.bool_(): pandas.BooleanDtype()}
+    columns = {
+        field.name: column.to_pandas(types_mapper=nullable.get if field.nullable else None, date_as_object=False)
+        for field, column in zip(result.schema, result.columns, strict=True)
+    }
+    return pandas.DataFrame(columns)
 
 
 def _is_text(arrow_type: pa.DataType) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.noise.source import RandomSource
-from rankveil.noise.uniform import draw_words, permutation, uniform_floats
+from rankveil.noise.uniform import below, draw_words, permutation, uniform_floats
 
 _PLACE_BITS = 17
 
@@ -34,6 +34,10 @@ class Sampler:
         angle = 2 * np.pi * uniform_floats(self._source, half)
         both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
         return both[:count].reshape(rows, columns)
+
+    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+        """Uniform integers from 0 to bound - 1."""
+        return below(self._source, bound, count)
 
     def permutation(self, count: int) -> NDArray[np.int64]:
         return permutation(self._source, count)

@@ -133,7 +133,8 @@ def _algorithm_2(clusters: ColumnClusters, nominal: Nominal, scale: Fraction, so
 
 def _concept_distances(nominal: Nominal) -> NDArray[np.int64]:
     """Semantic distance of every label from every concept of the taxonomy, in integer units."""
-    return np.rint(nominal.taxonomy.distances[: nominal.label_count] * DISTANCE_UNITS).astype(np.int64)
+    distances = nominal.taxonomy.distances[: nominal.label_count, : nominal.code_count]
+    return np.rint(distances * DISTANCE_UNITS).astype(np.int64)
 
 
 def _public_count(clustered: Clustered, clusters: ColumnClusters) -> int | None:

@@ -20,10 +20,9 @@ class Inspection:
     """What is wrong with one column, counted batch by batch. Values are not kept, except which labels occur."""
 
     note: ColumnNote
+    decimal: str = "."  # the decimal mark of a text file
     missing: int = 0
     outside: int = 0
-    dates: int = 0
-    other_dates: int = 0  # texts that are not dates in the ISO format
     labels: set[str] = field(default_factory=set)
 
     def see(self, array: pa.Array) -> None:
@@ -46,6 +45,8 @@ class Inspection:
         return self.note.concepts or self.note.categories or 0
 
     def _see_numbers(self, array: pa.Array) -> None:
+        if _is_text(array.type) and self.decimal != ".":
+            array = pc.replace_substring(array, self.decimal, ".")
         try:
             values: NDArray[np.float64] = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
             lower, upper, step = (float(str(text)) for text in (self.note.lower, self.note.upper, self.note.step))
@@ -61,10 +62,9 @@ class Inspection:
 
     def _see_dates(self, array: pa.Array) -> None:
         if _is_text(array.type):
-            parsed = pc.strptime(array, format=_ISO_DATE, unit="s", error_is_null=True)
-            self.other_dates += parsed.null_count
+            parsed = pc.strptime(array, format=self.note.format or _ISO_DATE, unit="s", error_is_null=True)
+            self.outside += parsed.null_count
             array = parsed.drop_null()
-        self.dates += len(array)
         days = array.cast(pa.date32(), safe=False)
         try:
             lower, upper = (pa.scalar(text).cast(pa.date32()) for text in (self.note.lower, self.note.upper))
@@ -78,13 +78,11 @@ class Inspection:
         name = repr(self.note.name)
         found = []
         if self.outside:
-            found.append(f"column {name}: {self.outside} value(s) outside the declared range and step")
+            found.append(f"column {name}: {self.outside} value(s) outside the declared range, step and format")
         if self.missing and not self.note.null:
             found.append(f"column {name}: {self.missing} value(s) missing, which is not allowed")
         if len(self.labels) > self._most_labels:
             found.append(f"column {name}: more than its {self._most_labels} labels")
-        if self.dates and self.other_dates:
-            found.append(f"column {name}: {self.other_dates} value(s) written otherwise than the rest")
         return found
 
 

@@ -27,7 +27,7 @@ from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbou
 from rankveil.audit.watch import Draw, Watch, WatchedBudget, replayed, steered
 from rankveil.flow.budget import Budget, Price
 from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Nominal
+from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.flow.declare.plan import SynopsisChoice
 from rankveil.flow.protect.marginals.shape import Marginal
 from rankveil.flow.relink import select
@@ -109,7 +109,7 @@ def _tables(columns: Sequence[Column], rows: int) -> tuple[Rows, Rows]:
     Both ends are crowded, so that adaptive steps look into them on every level. Of four columns only two move: there
     sign products change most (privacy.md, Theorem 7).
     """
-    first = [OUTER_STEPS if column.private_bounds else 0 for column in columns]
+    first = [_first(column) for column in columns]
     steps = [_steps(column) for column in columns]
     last = [
         MISSING if column.allows_null else low if len(columns) == 4 and place > 1 else low + step
@@ -121,6 +121,11 @@ def _tables(columns: Sequence[Column], rows: int) -> tuple[Rows, Rows]:
     ]
     table = [(first, between[row], last, between[row])[row % 4] for row in range(rows)]
     return table, replaced(table, 0, last)
+
+
+def _first(column: Column) -> int:
+    """The lowest value's code; zero's where bounds are looked for."""
+    return column.domain.width // 2 if column.private_bounds and isinstance(column.domain, Grid) else 0
 
 
 def _steps(column: Column) -> int:

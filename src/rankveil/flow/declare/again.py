@@ -1,7 +1,8 @@
-"""A table read once more, batch by batch in the order of its rows, after a pass that has checked all of it.
+"""A table read once more, block by block in the order of its rows, after a pass that has checked all of it.
 
 Guarantee    Either the rows that come are as many as in the pass before, and all fit the plan, or the reading ends with
-             an error. Memory does not depend on the number of rows.
+             an error. Memory does not depend on the number of rows. The sizes of the blocks follow from the number of
+             rows, not from how the table is stored or cut: what is drawn or written block by block shows nothing of it.
 Not covered  A table changed in between that still fits and has as many rows is not noticed. What is released of each
              record is then protected as ever: noise is drawn for the values that were read.
 """
@@ -19,8 +20,12 @@ from rankveil.flow.declare.schema import Misfits, Tally, encode_batch, refuse_mi
 ROWS_AT_ONCE = 1 << 16
 
 
-def read_again(dataset: Dataset, names: Sequence[str], row_count: int) -> Iterator[CodeBatch]:
-    """Codes of some columns, in batches of at most `ROWS_AT_ONCE` rows, `row_count` rows in all."""
+def read_again(dataset: Dataset, names: Sequence[str], row_count: int, size: int = ROWS_AT_ONCE) -> Iterator[CodeBatch]:
+    """Codes of some columns, in blocks of `size` rows, the last one smaller; `row_count` rows in all."""
+    return in_blocks(_as_stored(dataset, names, row_count), size)
+
+
+def _as_stored(dataset: Dataset, names: Sequence[str], row_count: int) -> Iterator[CodeBatch]:
     columns = [column for column in dataset.schema.columns if column.name in set(names)]
     seen = 0
     for whole in dataset.table.batches([column.name for column in columns]):
@@ -32,7 +37,7 @@ def read_again(dataset: Dataset, names: Sequence[str], row_count: int) -> Iterat
             encoded = {column.name: encode_batch(column, batch.column(column.name)) for column in columns}
             try:
                 misfits = {name: Misfits.of(piece) for name, piece in encoded.items()}
-                refuse_misfits(dataset.table.name, dataset.schema, Tally(row_count, misfits))
+                refuse_misfits(dataset.table, dataset.schema, Tally(row_count, misfits))
             except DomainError:
                 raise _changed(dataset, "values that do not fit the plan") from None
             yield {name: piece.codes for name, piece in encoded.items()}
@@ -56,14 +61,15 @@ def in_blocks(batches: Iterator[CodeBatch], size: int) -> Iterator[CodeBatch]:
         rows += len(next(iter(batch.values())))
         if rows < size:
             continue
-        joined = _joined(waiting)
+        together = joined(waiting)
         whole = rows - rows % size
         for start in range(0, whole, size):
-            yield {name: codes[start : start + size] for name, codes in joined.items()}
-        waiting, rows = [{name: codes[whole:] for name, codes in joined.items()}], rows - whole
+            yield {name: codes[start : start + size] for name, codes in together.items()}
+        waiting, rows = [{name: codes[whole:] for name, codes in together.items()}], rows - whole
     if rows:
-        yield _joined(waiting)
+        yield joined(waiting)
 
 
-def _joined(batches: list[CodeBatch]) -> CodeBatch:
+def joined(batches: list[CodeBatch]) -> CodeBatch:
+    """Batches that follow each other as one."""
     return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}

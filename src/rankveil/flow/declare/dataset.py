@@ -106,7 +106,7 @@ class Dataset:
         """A statistic of the codes of some columns, and the number of rows."""
         progress = silent if self.meter is no_meter else self.meter(self.table.expected_rows())
         state, tally = self.engine.fold(self.table, _Checked(self.schema, work), progress)
-        refuse_misfits(self.table.name, self.schema, tally)
+        refuse_misfits(self.table, self.schema, tally)
         return state, tally.rows
 
     def with_schema(self, schema: Schema) -> Dataset:

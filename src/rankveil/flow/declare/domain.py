@@ -5,14 +5,18 @@ Guarantee    Encoding is a fixed map applied to each value by itself: the code o
 Argument     Rounding to the grid, the test against the range and the look-up of a label are elementwise. A value
              outside the range is refused or, where the plan says clamp, moved to the nearest end.
 Not covered  Refusing a table reveals to the person who runs rankveil that it holds such values.
-Arithmetic   Codes are int64. Deciding the code may use floating point, for it happens to each record alone.
+Arithmetic   Codes are int64. A whole number gets its code in integers, whatever type it came in: its range ends below
+             2^53, so floating point holds every number inside exactly, and rounds no number outside to one inside.
+             Other numbers are rounded to float64 and to the grid, each by itself.
+Types        What a code is released as follows from the kind: int64, float64, day, text or truth value. The type that a
+             value came in does not matter, for one record may have decided it.
 
 Missing values (null, NaN, and in text the tokens the plan lists) have the code MISSING in every column.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +30,7 @@ from numpy.typing import NDArray
 from rankveil.engines.arrays import text_array, value_array
 from rankveil.errors import PlanError
 from rankveil.flow.declare.plan import (
+    LARGEST_INTEGER,
     BooleanColumn,
     CategoryColumn,
     DateColumn,
@@ -37,8 +42,10 @@ from rankveil.flow.declare.plan import (
 from rankveil.flow.declare.reading import (
     DEFAULT_NULL_TOKENS,
     MISSING,
+    PLAIN,
     Codes,
     Encoded,
+    Marks,
     Mask,
     Numbers,
     Read,
@@ -89,20 +96,36 @@ class Grid:
     log: bool = False
     labels: tuple[str, ...] | None = None  # ordinal columns
     date_format: str | None = None  # date columns; codes count days from `lower` days after 1970-01-01
-    decimal_mark: str = "."
+    marks: Marks = PLAIN
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """What values of the column are released as."""
+        if self.labels is not None:
+            return pa.string()
+        if self.date_format is not None:
+            return pa.date32()
+        return pa.int64() if self.whole else pa.float64()
+
+    @property
+    def code_count(self) -> int:
+        return self.width + 1
 
     def encode(self, array: pa.Array, null_tokens: tuple[str, ...]) -> Encoded:
         if self.labels is not None:
             return encode_labels(array, self.labels, null_tokens)
         if self.date_format is not None:
             return self._place(read_days(array, self.date_format, null_tokens))
-        return self._place(read_numbers(array, null_tokens, self.decimal_mark))
+        return self._place(read_numbers(array, null_tokens, self.marks))
 
     def _place(self, read: Read) -> Encoded:
         numbers = read.numbers
         if self.whole and numbers.dtype == np.int64:
             return self._place_whole(numbers.astype(np.int64, copy=False), read)
         return self._place_floats(numbers.astype(np.float64, copy=False), read)
+
+    # PRIVACY: one value written as '1.0', or one that is missing, turns a whole column into floats. Both ways to a code
+    # of a whole number therefore do the same integer arithmetic; else one record would move the codes of others.
 
     # Both look at the extremes of a piece first: where all of it lies inside the range, nothing is counted or moved.
 
@@ -116,13 +139,16 @@ class Grid:
             beyond = (numbers < lower) | (numbers > top + int(self.beyond))
             outside = _count(beyond if missing is None else beyond & ~missing)
             codes = np.clip(numbers, lower, top) - lower
-        if step > 1:
-            codes = np.minimum((codes + step // 2) // step, self.width)
-        return _marked(codes, missing, outside, read.unreadable)
+        return _marked(self._steps_above(codes), missing, outside, read)
+
+    def _steps_above(self, above: Codes) -> Codes:
+        """The code of a whole number so far above the lower end."""
+        step = int(self.step)
+        return above if step == 1 else np.minimum((above + step // 2) // step, self.width)
 
     def _place_floats(self, values: NDArray[np.float64], read: Read) -> Encoded:
         lower, top = float(self.lower), float(self.lower + self.width * self.step)
-        missing, outside, unreadable = read.missing, 0, read.unreadable
+        missing, outside = read.missing, 0
         lowest = values.min(initial=np.inf)
         if np.isnan(lowest):
             nan = np.isnan(values)
@@ -131,7 +157,8 @@ class Grid:
             lowest = values.min()
         if self.whole:
             fraction = np.isfinite(values) & (values != np.floor(values))
-            unreadable += _count(fraction if missing is None else fraction & ~missing)
+            fractions = _count(fraction if missing is None else fraction & ~missing)
+            read = replace(read, unreadable=read.unreadable + fractions)
         highest = values.max(initial=-np.inf)
         if lowest < lower or highest > top:
             # A value is outside if it is by more than rounding to the grid would forgive.
@@ -139,17 +166,13 @@ class Grid:
             beyond = (values < lower - slack) | (values > top + max(slack, float(self.beyond)))
             outside = _count(beyond if missing is None else beyond & ~missing)
             values, highest = np.clip(values, lower, top), top
-        above = values - lower if lower else values
         if self.whole:
-            # PRIVACY: round as above. One value written as '1.0' turns a whole column into floats; if that
-            # changed the rounding, one record would move the codes of others.
-            codes = (np.floor(above).astype(np.int64) + int(self.step) // 2) // int(self.step)
-            np.minimum(codes, self.width, out=codes)
+            codes = self._steps_above(np.floor(values).astype(np.int64) - int(self.lower))
         else:
-            codes = _rounded(above / float(self.step))
+            codes = _rounded((values - lower if lower else values) / float(self.step))
             if (highest - lower) / float(self.step) > self.width:  # rounding keeps order: the others are not beyond
                 np.minimum(codes, self.width, out=codes)
-        return _marked(codes, missing, outside, unreadable)
+        return _marked(codes, missing, outside, read)
 
     def decode(self, codes: Codes) -> pa.Array:
         """Codes back to values: integers stay integers, days become dates, labels labels."""
@@ -232,12 +255,12 @@ def _count(which: Mask) -> int:
     return int(np.count_nonzero(which))
 
 
-def _marked(codes: Codes, missing: Mask | None, outside: int, unreadable: int) -> Encoded:
+def _marked(codes: Codes, missing: Mask | None, outside: int, read: Read) -> Encoded:
     """Codes with MISSING where values are."""
     if missing is None:
-        return Encoded(codes, outside, unreadable)
+        return Encoded(codes, outside, read.unreadable, ambiguous=read.ambiguous)
     np.copyto(codes, MISSING, where=missing)
-    return Encoded(codes, outside, unreadable, without_code=_count(missing))
+    return Encoded(codes, outside, read.unreadable, _count(missing), read.ambiguous)
 
 
 @dataclass(frozen=True)
@@ -253,6 +276,16 @@ class Nominal:
     @property
     def label_count(self) -> int:
         return self.taxonomy.label_count
+
+    @property
+    def code_count(self) -> int:
+        """How many codes a release may hold: all concepts, but a truth value is one of two."""
+        return self.label_count if self.boolean else len(self.taxonomy.names)
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """What values of the column are released as."""
+        return pa.bool_() if self.boolean else pa.string()
 
     def encode(self, array: pa.Array, null_tokens: tuple[str, ...]) -> Encoded:
         return self._encode(array, self.taxonomy.labels, null_tokens)
@@ -282,14 +315,9 @@ class Nominal:
         return encode_labels(array, labels, null_tokens)
 
     def decode(self, codes: Codes) -> pa.Array:
-        if self.boolean and int(codes.max(initial=0)) < 2:
+        if self.boolean:
             return value_array(codes == 1, codes == MISSING)
         return take_labels(self.taxonomy.names, codes)
-
-    def labels_for(self, codes: Codes) -> tuple[str, ...]:
-        """The labels, and the inner concepts too where these codes hold one."""
-        taxonomy = self.taxonomy
-        return taxonomy.labels if int(codes.max(initial=0)) < taxonomy.label_count else taxonomy.names
 
 
 Domain: TypeAlias = Grid | Nominal
@@ -299,8 +327,9 @@ def domain_of(
     entry: IntegerColumn | NumberColumn | DateColumn | OrdinalColumn | BooleanColumn | CategoryColumn,
     name: str,
     plan: Plan,
+    marks: Marks = PLAIN,
 ) -> Domain:
-    """The public domain that a plan's entry declares."""
+    """The public domain that a plan's entry declares; `marks`: how its texts spell numbers."""
     if isinstance(entry, IntegerColumn | NumberColumn):
         lower, upper, step = _limits(entry)
         width = _steps(name, upper, lower, step, whole=isinstance(entry, IntegerColumn))
@@ -311,7 +340,7 @@ def domain_of(
             whole=isinstance(entry, IntegerColumn),
             beyond=upper - lower - width * step,
             log=entry.scale == "log",
-            decimal_mark=plan.table.decimal,
+            marks=marks,
         )
     if isinstance(entry, DateColumn):
         return Grid((entry.upper - entry.lower).days, Decimal(day_number(entry.lower)), date_format=entry.format)
@@ -326,7 +355,11 @@ def _limits(entry: IntegerColumn | NumberColumn) -> tuple[Decimal, Decimal, Deci
     """Lower, upper and step. Private bounds start from a range that holds any sensible number of steps."""
     if entry.lower is None or entry.upper is None:
         step = Decimal(entry.step or 1)
-        return -OUTER_STEPS * step, OUTER_STEPS * step, step
+        steps = OUTER_STEPS
+        if isinstance(entry, IntegerColumn):
+            # Bounds may be found at twice the outermost step, and every one of them ends below 2^53.
+            steps = min(steps, 1 << max(0, (LARGEST_INTEGER // int(step)).bit_length() - 2))
+        return -steps * step, steps * step, step
     lower, upper = Decimal(entry.lower), Decimal(entry.upper)
     return lower, upper, _default_step(lower, upper) if entry.step is None else Decimal(entry.step)
 
@@ -350,7 +383,7 @@ def _steps(name: str, upper: Decimal, lower: Decimal, step: Decimal, *, whole: b
             remedy="Make the step smaller or the range wider.",
         )
     largest = max(abs(upper), abs(lower))
-    if width > _WIDEST_GRID or Fraction(largest) / Fraction(step) > 1 << 53 or (whole and largest > 1 << 60):
+    if width > _WIDEST_GRID or Fraction(largest) / Fraction(step) > 1 << 53 or (whole and largest > LARGEST_INTEGER):
         raise PlanError(
             f"Column {name!r}: the range holds more than 2^40 steps, or numbers of more than 2^53 steps.",
             remedy="Make the step larger: detail far below the noise is lost in any case.",

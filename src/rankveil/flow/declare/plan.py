@@ -35,7 +35,7 @@ from rankveil.flow.declare.reading import keeps_days
 
 _LARGEST_PLAN = 8 << 20
 
-_LARGEST_INTEGER = 1 << 53  # floating point holds every integer up to here
+LARGEST_INTEGER = (1 << 53) - 1  # floating point holds every integer up to here, and rounds none beyond to one of them
 _MOST_DIGITS = 40
 
 
@@ -55,8 +55,8 @@ def _not_a_truth_value(value: object) -> object:
 FiniteDecimal = Annotated[Decimal, Field(allow_inf_nan=False), AfterValidator(_of_sane_size)]
 PositiveDecimal = Annotated[Decimal, Field(gt=0, allow_inf_nan=False), AfterValidator(_of_sane_size)]
 Epsilon = Annotated[Decimal, Field(ge=Decimal("1e-9"), le=Decimal("1e9"), allow_inf_nan=False)]
-PositiveInteger = Annotated[int, Field(ge=1, le=_LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
-BoundedInteger = Annotated[int, Field(ge=-_LARGEST_INTEGER, le=_LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
+PositiveInteger = Annotated[int, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
+BoundedInteger = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
 Role = Literal["protected", "public"]
 Bounds = Literal["public", "private"]
 SynopsisChoice = Literal["auto", "tree", "ranked", "mean", "histogram"]
@@ -97,6 +97,8 @@ class IntegerColumn(_Ranged):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
+        if self.bounds == "private" and self.step > LARGEST_INTEGER // 4:
+            raise ValueError("step is too large for bounds to be found")
         return _check_range(self, self.lower, self.upper, self.bounds)
 
 
@@ -239,8 +241,23 @@ class TableEntry(_Entry):
 
     separator: Annotated[str, Field(pattern=r"^[^\n\r\"]$"), AfterValidator(_can_separate)] | None = None
     encoding: str | None = None
-    decimal: Literal[".", ","] = "."
+    decimal: Literal[".", ","] | None = Field(
+        None, description="The decimal mark; by default the point, but 9.734 is refused where it may mean thousands."
+    )
+    thousands: Literal[".", ",", "'", " "] | None = Field(
+        None, description="The mark between groups of three digits; without it such numbers are refused."
+    )
     null_values: tuple[str, ...] | None = Field(None, description="Texts that mean missing.")
+
+    @property
+    def decimal_mark(self) -> Literal[".", ","]:
+        return self.decimal or "."
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> Self:
+        if self.thousands is not None and self.thousands in (self.decimal_mark, self.separator):
+            raise ValueError("thousands is the separator, or the decimal mark (the point, unless `decimal` is set)")
+        return self
 
 
 class Plan(_Entry):

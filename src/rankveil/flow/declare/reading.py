@@ -28,7 +28,13 @@ MISSING = -1
 DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
 
 _NUMBER_TEXT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_THREE_DECIMALS = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"  # or thousands: 9.734
 _SPECIAL_TEXT = r"(?i)^[+-]?(nan|inf|infinity)$"
+
+_NO_NUMBER = "no number"
+# By the mark that the plan states: an apostrophe may be curved, a space may be one at which no line breaks.
+_GROUP_MARKS = {".": r"\.", ",": ",", "'": "['\u2019]", " ": "[ \u00a0\u2009\u202f]"}
+_LARGEST_EXACT = 2.0**53 - 1
 
 _EPOCH = datetime.date(1970, 1, 1)
 _YEAR = 366  # days
@@ -39,6 +45,18 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
+class Marks:
+    """How texts spell numbers, by the plan."""
+
+    decimal: str = "."
+    thousands: str | None = None
+    stated: bool = True  # else a text of three digits after its only point may mean thousands, and is refused
+
+
+PLAIN = Marks()
+
+
+@dataclass(frozen=True)
 class Encoded:
     """Codes of a piece of a column, and how many of its values the domain could not take as they are."""
 
@@ -46,6 +64,7 @@ class Encoded:
     outside: int = 0  # beyond the range (already moved to its nearest end), or not a known label
     unreadable: int = 0  # text where a number or a date is expected, or a fraction where a whole number is
     without_code: int = 0  # codes that are MISSING
+    ambiguous: int = 0  # numbers that may be read in two ways
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,7 @@ class Read:
     numbers: Numbers
     missing: Mask | None = None  # None where nothing is; floats may still hold NaN, which is missing as well
     unreadable: int = 0
+    ambiguous: int = 0
 
 
 def plain(array: pa.Array) -> pa.Array:
@@ -63,7 +83,22 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def texts_of(array: pa.Array) -> pa.Array:
-    """Texts without white space around them, whatever the array holds."""
+    """Texts without white space around them, whatever the array holds: those of numbers say the number, not its type.
+
+    PRIVACY: one missing value makes floats of whole numbers in pandas, one with more decimals another scale of all. The
+    label of a value must not depend on that.
+    """
+    if pa.types.is_floating(array.type):
+        numbers = array.cast(pa.float64())
+        held = values_of(numbers)
+        whole = np.abs(held) <= _LARGEST_EXACT  # False for NaN
+        whole[whole] = held[whole] == np.floor(held[whole])
+        integers = value_array(np.where(whole, held, 0).astype(np.int64)).cast(pa.string())
+        spelled = pc.if_else(value_array(whole), integers, numbers.cast(pa.string()))
+        return pc.if_else(pc.is_null(numbers, nan_is_null=True), null_of(pa.string()), spelled)
+    if pa.types.is_decimal(array.type):
+        texts = array.cast(pa.string())
+        return pc.replace_substring_regex(texts, pattern=r"^([^.]*?)\.0*$|^([^.]*\.\d*[1-9])0+$", replacement=r"\1\2")
     if not _is_text(array) or pa.types.is_string_view(array.type):  # Arrow cannot trim views
         array = array.cast(pa.string())
     return pc.utf8_trim_whitespace(array)
@@ -79,12 +114,12 @@ def _mask(condition: pa.Array) -> Mask:
     return values_of(filled(condition, False))
 
 
-def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], decimal_mark: str) -> Read:
+def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], marks: Marks = PLAIN) -> Read:
     """Numbers as int64 or float64."""
     array = plain(array)
-    unreadable = 0
+    unreadable = ambiguous = 0
     if _is_text(array):
-        array, unreadable = _parse_numbers(texts_of(array), null_tokens, decimal_mark)
+        array, unreadable, ambiguous = _parse_numbers(texts_of(array), null_tokens, marks)
     elif pa.types.is_decimal(array.type):
         # By way of text: Arrow's direct cast rounds by the type's scale, which may come from other records.
         array = array.cast(pa.string()).cast(pa.float64())
@@ -98,21 +133,46 @@ def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], decimal_mark: st
         array = array.cast(pa.int64())
     elif not pa.types.is_floating(array.type) and not pa.types.is_integer(array.type):
         return Read(np.zeros(len(array), np.int64), unreadable=len(array))
-    return _read(array, unreadable)
+    return _read(array, unreadable, ambiguous)
 
 
-def _read(array: pa.Array, unreadable: int) -> Read:
+def _read(array: pa.Array, unreadable: int, ambiguous: int = 0) -> Read:
     # What stands in the place of a missing number is never looked at.
     numbers = values_of(array)
     wide = numbers if numbers.dtype == np.float64 else numbers.astype(np.int64, copy=False)
-    return Read(wide, nulls_of(array) if array.null_count else None, unreadable)
+    return Read(wide, nulls_of(array) if array.null_count else None, unreadable, ambiguous)
 
 
-def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], decimal_mark: str) -> tuple[pa.Array, int]:
+def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], marks: Marks) -> tuple[pa.Array, int, int]:
     absent = pc.is_in(texts, value_set=text_array(null_tokens, texts.type))
     texts = pc.if_else(absent, null_of(texts.type), texts)
-    if decimal_mark != ".":
-        texts = pc.replace_substring(texts, decimal_mark, ".")
+    ambiguous = 0 if marks.stated else _how_many(pc.match_substring_regex(texts, _THREE_DECIMALS))
+    if (marks.decimal, marks.thousands) != (".", None):
+        texts = _respelled(texts, marks)
+    numbers, unreadable = _parse_plain_numbers(texts)
+    return numbers, unreadable, ambiguous
+
+
+def _respelled(texts: pa.Array, marks: Marks) -> pa.Array:
+    """Numbers with a decimal point and no other mark; what keeps to other marks becomes a text that is no number."""
+    point, group = re.escape(marks.decimal), _GROUP_MARKS.get(marks.thousands or "", "")
+    end = rf"({point}\d*)?([eE][+-]?\d+)?$"
+    ungrouped = rf"^[+-]?(\d+{end[:-1]}|{point}\d+([eE][+-]?\d+)?)$"
+    fits = pc.match_substring_regex(texts, ungrouped)
+    if group:
+        grouped = pc.match_substring_regex(texts, rf"^[+-]?[1-9]\d{{0,2}}({group}\d{{3}})+{end}")
+        fits = pc.or_(fits, grouped)
+        texts = pc.if_else(grouped, pc.replace_substring_regex(texts, pattern=group, replacement=""), texts)
+    fits = pc.or_(fits, pc.match_substring_regex(texts, _SPECIAL_TEXT))
+    respelled = texts if marks.decimal == "." else pc.replace_substring(texts, marks.decimal, ".")
+    return pc.if_else(fits, respelled, text_array([_NO_NUMBER], texts.type)[0])
+
+
+def _how_many(condition: pa.Array) -> int:
+    return int(pc.sum(filled(condition, False)).as_py() or 0)
+
+
+def _parse_plain_numbers(texts: pa.Array) -> tuple[pa.Array, int]:
     # Arrow reads '0x10' as an integer, but not beside a fraction: how a text is read must not depend on others.
     hexadecimal = pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py()
     for target in () if hexadecimal else (pa.int64(), pa.float64()):

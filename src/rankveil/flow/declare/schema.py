@@ -11,14 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rankveil.engines import Table
-from rankveil.engines.arrays import text_array, value_array
 from rankveil.errors import DomainError, PlanError, TableError
 from rankveil.flow.declare.domain import (
     DEFAULT_NULL_TOKENS,
-    MISSING,
     Codes,
     Domain,
     Encoded,
@@ -27,9 +24,12 @@ from rankveil.flow.declare.domain import (
     domain_of,
     unescaped,
 )
+from rankveil.flow.declare.places import Fits, first_places
 from rankveil.flow.declare.plan import DropColumn, Plan, Role, SynopsisChoice
+from rankveil.flow.declare.reading import PLAIN, Marks
 
 FEWEST_ROWS = 2
+_MOST_SHOWN = 20
 _LARGEST_SUM = 1 << 62  # sums of a column stay inside int64
 
 
@@ -44,7 +44,6 @@ class Column:
     allows_null: bool
     clamp: bool
     null_tokens: tuple[str, ...]
-    input_type: pa.DataType
     synopsis: SynopsisChoice = "auto"
     private_bounds: bool = False  # the domain is a wide public range until bounds have been released
 
@@ -52,53 +51,10 @@ class Column:
     def protected(self) -> bool:
         return self.role == "protected"
 
-    def decode(self, codes: Codes) -> pa.Array:
-        """Values of the type that went in."""
-        array = self.domain.decode(codes)
-        wanted = self.input_type
-        if isinstance(self.domain, Grid) and self.domain.date_format and _is_text_type(wanted):
-            return pc.strftime(array, format=self.domain.date_format)
-        if wanted == array.type or (_is_text_type(wanted) and not pa.types.is_string(array.type)):
-            return array  # from a text file: the natural type; the writer turns it into text
-        if pa.types.is_dictionary(wanted):
-            return self._as_dictionary(codes, wanted)
-        if not self._holds_domain(wanted, codes):
-            return array
-        if pa.types.is_decimal(wanted):
-            array = array.cast(pa.float64())  # Arrow refuses short decimals for integers whatever their values
-        if pa.types.is_timestamp(wanted) and wanted.tz is not None:
-            # A day begins when its own zone says so; a cast would take midnight of UTC, in the west the day before.
-            midnight = array.cast(pa.timestamp(wanted.unit))
-            return pc.assume_timezone(midnight, wanted.tz, ambiguous="earliest", nonexistent="latest")
-        return array.cast(wanted, safe=False)
-
-    def _holds_domain(self, wanted: pa.DataType, codes: Codes) -> bool:
-        """Whether the table's own type can hold all that a release may say: int8 holds neither 0 to 1000 nor 'cook'."""
-        if isinstance(self.domain, Nominal):
-            extremes = np.arange(len(self.domain.labels_for(codes)))
-        elif self.domain.labels is not None:
-            extremes = np.arange(len(self.domain.labels))
-        else:
-            extremes = np.array([0, self.domain.width])
-        values = self.domain.decode(extremes)
-        try:
-            (values.cast(pa.float64()) if pa.types.is_decimal(wanted) else values).cast(wanted)
-        except pa.ArrowException:
-            return False
-        return not pa.types.is_null(wanted)
-
-    def _as_dictionary(self, codes: Codes, wanted: pa.DictionaryType) -> pa.Array:
-        """Labels keep all labels of the plan as their dictionary, drawn or not."""
-        labels = self.domain.labels_for(codes) if isinstance(self.domain, Nominal) else self.domain.labels
-        if labels is None:
-            values = replace(self, input_type=wanted.value_type).decode(codes)
-            return values.dictionary_encode()
-        dictionary = text_array(labels)
-        return pa.DictionaryArray.from_arrays(
-            value_array(codes.astype(np.int32), codes == MISSING),
-            dictionary.cast(wanted.value_type) if self._holds_domain(wanted.value_type, codes) else dictionary,
-            ordered=wanted.ordered,
-        )
+    @property
+    def field(self) -> pa.Field:
+        """The column as it is released: a function of the plan alone."""
+        return pa.field(self.name, self.domain.arrow_type, nullable=self.allows_null)
 
 
 # Codes per column; rows that match all of them cannot occur.
@@ -117,6 +73,11 @@ class Schema:
     @property
     def names(self) -> list[str]:
         return [column.name for column in self.columns]
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The released table's own schema."""
+        return pa.schema([column.field for column in self.columns])
 
 
 @dataclass(frozen=True)
@@ -148,29 +109,28 @@ def declare(plan: Plan, table: Table) -> Schema:
             f"The table {table.name} has {_listed(undeclared)}, which the plan does not mention.",
             remedy='Declare the column, or say kind = "drop" to leave it out of the release.',
         )
-    types = {name: _public_type(table, name, may_be_missing=plan.columns[name].null) for name in in_table}
-    return _schema(plan, types, _null_tokens(plan, text=table.format == "csv"))
+    return _schema(plan, in_table, _null_tokens(plan, text=table.format == "csv"), _marks(plan, table))
 
 
-def _public_type(table: Table, name: str, *, may_be_missing: bool) -> pa.DataType:
-    """The type a column is released in, where it belongs to the table's schema and not to its values.
+def _marks(plan: Plan, table: Table) -> Marks:
+    """How texts of the table spell numbers.
 
-    PRIVACY: pandas makes float64 of whole numbers as soon as one of them is missing. Where values may be missing, such
-    numbers are therefore released in the type of their kind, as those of a text file are.
+    In a text file whose fields commas separate the point is the decimal mark. In others the plan has to say so before a
+    text such as 9.734, which may mean nine thousand, is read.
     """
-    found = table.schema.field(name).type
-    shows_missing = pa.types.is_integer(found) or pa.types.is_float64(found)
-    return pa.string() if table.format == "pandas" and may_be_missing and shows_missing else found
+    separator = table.dialect.separator if table.dialect else plan.table.separator or ","
+    stated = plan.table.decimal is not None or plan.table.thousands is not None
+    return Marks(plan.table.decimal_mark, plan.table.thousands, stated or table.format != "csv" or separator == ",")
 
 
 def declare_alone(plan: Plan) -> Schema:
     """What the plan declares, with no table at hand: for looking at noise before looking at data."""
-    return _schema(plan, dict.fromkeys(plan.columns, pa.string()), _null_tokens(plan, text=True))
+    return _schema(plan, list(plan.columns), _null_tokens(plan, text=True))
 
 
-def _schema(plan: Plan, types: Mapping[str, pa.DataType], null_tokens: tuple[str, ...]) -> Schema:
+def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: Marks = PLAIN) -> Schema:
     columns = []
-    for name, input_type in types.items():
+    for name in names:
         entry = plan.columns[name]
         if isinstance(entry, DropColumn):
             continue
@@ -178,12 +138,11 @@ def _schema(plan: Plan, types: Mapping[str, pa.DataType], null_tokens: tuple[str
             Column(
                 name=name,
                 kind=entry.kind,
-                domain=domain_of(entry, name, plan),
+                domain=domain_of(entry, name, plan, marks),
                 role=entry.role,
                 allows_null=entry.null,
                 clamp=getattr(entry, "clamp", False) or getattr(entry, "bounds", "public") == "private",
                 null_tokens=null_tokens,
-                input_type=input_type,
                 synopsis=getattr(entry, "synopsis", "auto"),
                 private_bounds=getattr(entry, "bounds", "public") == "private",
             )
@@ -236,7 +195,7 @@ def encode(table: Table, schema: Schema, *, released: bool = False) -> Records:
         for name, encoded in pieces.items()
     }
     misfits = {name: sum(map(Misfits.of, encoded), Misfits()) for name, encoded in pieces.items()}
-    refuse_misfits(table.name, schema, Tally(row_count, misfits))
+    refuse_misfits(table, schema, Tally(row_count, misfits), released=released)
     return Records(schema, codes, row_count)
 
 
@@ -247,16 +206,18 @@ class Misfits:
     outside: int = 0
     unreadable: int = 0
     without_code: int = 0  # missing, or one of the above
+    ambiguous: int = 0
 
     @classmethod
     def of(cls, encoded: Encoded) -> Misfits:
-        return cls(encoded.outside, encoded.unreadable, encoded.without_code)
+        return cls(encoded.outside, encoded.unreadable, encoded.without_code, encoded.ambiguous)
 
     def __add__(self, other: Misfits) -> Misfits:
         return Misfits(
             self.outside + other.outside,
             self.unreadable + other.unreadable,
             self.without_code + other.without_code,
+            self.ambiguous + other.ambiguous,
         )
 
 
@@ -275,11 +236,11 @@ class Tally:
         )
 
 
-def refuse_misfits(table_name: str, schema: Schema, tally: Tally) -> None:
+def refuse_misfits(table: Table, schema: Schema, tally: Tally, *, released: bool = False) -> None:
     """Refuse a table with too few rows, or with values that the plan does not allow."""
     if tally.rows < FEWEST_ROWS:
         raise TableError(
-            f"Table {table_name} has {'no rows' if tally.rows == 0 else 'one row'}; a release needs at least"
+            f"Table {table.name} has {'no rows' if tally.rows == 0 else 'one row'}; a release needs at least"
             f" {FEWEST_ROWS}.",
             remedy="Check that this is the right file and that its first line is the header.",
         )
@@ -290,20 +251,39 @@ def refuse_misfits(table_name: str, schema: Schema, tally: Tally) -> None:
                 f"column {column.name!r}: {tally.rows} rows with so many steps cannot be summed exactly.",
                 remedy="Make the step of the column larger.",
             )
-    complaints = [text for column in columns for text in _complaints(column, tally)]
-    if complaints:
-        raise DomainError("\n".join(complaints[:20]), remedy=_remedy(columns, tally))
+    complaints = {column: _complaints(column, tally) for column in columns}
+    refused = [column for column in columns if complaints[column]][:_MOST_SHOWN]
+    if refused:
+        places = first_places(table, {column.name: _fits(column, released) for column in refused})
+        lines = [
+            text + (f" The first is in {places[column.name]}." if column.name in places and not more else "")
+            for column in refused
+            for more, text in enumerate(complaints[column])
+        ]
+        raise DomainError("\n".join(lines[:_MOST_SHOWN]), remedy=_remedy(columns, tally))
+
+
+def _fits(column: Column, released: bool) -> Fits:
+    """Whether all values of an array fit the column."""
+
+    def fits(array: pa.Array) -> bool:
+        misfits = Misfits.of(encode_batch(column, array, released=released))
+        return not _complaints(column, Tally(len(array), {column.name: misfits}))
+
+    return fits
 
 
 def encode_batch(column: Column, array: pa.Array, *, released: bool = False) -> Encoded:
     """Codes of a piece of a column."""
-    # A release writes missing as an empty field, whatever the original's token was.
+    # A release writes missing as an empty field, whatever the original's token was, and no marks of thousands.
     null_tokens = (*column.null_tokens, "") if released else column.null_tokens
     try:
         if released and isinstance(column.domain, Nominal):
             return column.domain.encode_released(unescaped(array, column.domain.taxonomy.names), null_tokens)
-        if released and isinstance(column.domain, Grid) and column.domain.labels is not None:
-            array = unescaped(array, column.domain.labels)
+        if released and isinstance(column.domain, Grid):
+            if column.domain.labels is not None:
+                array = unescaped(array, column.domain.labels)
+            return replace(column.domain, marks=Marks(column.domain.marks.decimal)).encode(array, null_tokens)
         return column.domain.encode(array, null_tokens)
     except (pa.ArrowException, UnicodeError):
         # Arrow's own message may quote a value.
@@ -322,7 +302,12 @@ def _missing_count(column: Column, misfits: Misfits) -> int:
 def _complaints(column: Column, tally: Tally) -> list[str]:
     misfits, total = tally.misfits[column.name], tally.rows
     found = []
-    if misfits.unreadable:
+    if misfits.ambiguous:
+        found.append(
+            f"column {column.name!r}: {misfits.ambiguous} of {total} numbers have three digits after their only point,"
+            " which may be decimals or thousands."
+        )
+    elif misfits.unreadable:
         what = {
             "date": "are not dates in the declared format",
             "integer": "are not whole numbers",
@@ -357,8 +342,14 @@ def _remedy(columns: list[Column], tally: Tally) -> str:
         advice.append("Widen the range in the plan, or set clamp = true for the column.")
     if any(found[column.name].outside for column in columns if column not in grids):
         advice.append("Add the labels to the column's categories, taxonomy or label file.")
-    if any(found[column.name].unreadable for column in columns):
-        advice.append("Correct the kind of the column (or its format, step or decimal mark), or the table.")
+    if any(found[column.name].ambiguous for column in columns):
+        advice.append(
+            'Say in [table] of the plan what the point means: decimal = "." or thousands = "." (with decimal = ",").'
+        )
+    elif any(found[column.name].unreadable for column in columns):
+        advice.append(
+            "Correct the kind of the column, its format or step, `decimal` or `thousands` in [table], or the table."
+        )
     if any(_missing_count(column, found[column.name]) > 0 and not column.allows_null for column in columns):
         advice.append("Set null = true for columns in which values may be missing.")
     return " ".join(advice)
@@ -368,9 +359,3 @@ def _listed(names: list[str]) -> str:
     # PRIVACY: a quote in the header that is never closed makes a name of all rows; that name is not shown.
     shown = ", ".join(repr(name) if len(name.splitlines()) < 2 else "(a name of several lines)" for name in names[:5])
     return f"column {shown}" if len(names) == 1 else f"columns {shown}" + (" ..." if len(names) > 5 else "")
-
-
-def _is_text_type(arrow_type: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_string_view(arrow_type)
-    )

@@ -25,22 +25,41 @@ from numpy.typing import NDArray
 from rankveil.flow.budget import Budget, Mechanism, Noise, Price
 from rankveil.flow.declare import Column, Schema
 from rankveil.flow.declare.dataset import Codings, Dataset
-from rankveil.flow.declare.domain import MISSING, OUTER_STEPS, Codes, Grid
+from rankveil.flow.declare.domain import MISSING, Codes, Grid
 from rankveil.flow.microaggregate.counts import Counts, count_columns
 from rankveil.noise import RandomSource
 
-_DOUBLINGS = OUTER_STEPS.bit_length()  # cells on one side of zero: [2^(i-1), 2^i)
-_SIZE = 2 * _DOUBLINGS + 1
 _CHANCE = 0.1
 _SHARE = Fraction(1, 10)  # of the whole budget
 
 
-def _cells(codes: Codes) -> NDArray[np.int64]:
-    """The cell of each code: bit length of its distance from zero, the negative side after the positive one."""
-    steps = codes[codes != MISSING] - OUTER_STEPS
-    _, lengths = np.frexp(np.abs(steps).astype(np.float64))  # exact: distances are below 2^53
-    cells: NDArray[np.int64] = np.where(steps < 0, _DOUBLINGS + lengths, lengths).astype(np.int64)
-    return cells
+@dataclass(frozen=True)
+class Doubling:
+    """Cells that double in width on both sides of zero, which is the middle of the outer range: [2^(i-1), 2^i)."""
+
+    reach: int  # of the outer range on one side, in steps
+
+    @classmethod
+    def of(cls, column: Column) -> Doubling:
+        if not isinstance(column.domain, Grid):
+            raise TypeError("only numbers have bounds")
+        return cls(column.domain.width // 2)
+
+    @property
+    def doublings(self) -> int:
+        """The number of cells on one side of zero."""
+        return self.reach.bit_length()
+
+    @property
+    def size(self) -> int:
+        return 2 * self.doublings + 1
+
+    def counts(self, codes: Codes) -> NDArray[np.int64]:
+        """Records in each cell: by the bit length of the distance from zero, the negative side after the positive."""
+        steps = codes[codes != MISSING] - self.reach
+        _, lengths = np.frexp(np.abs(steps).astype(np.float64))  # exact: distances are below 2^53
+        cells = np.where(steps < 0, self.doublings + lengths, lengths).astype(np.int64)
+        return np.bincount(cells, minlength=self.size)
 
 
 @dataclass(frozen=True)
@@ -83,13 +102,17 @@ def _paid(columns: Sequence[Column], budget: Budget) -> tuple[Price, Budget, Mec
 class _BoundCounting:
     """The fold that counts records in cells that double in width."""
 
-    columns: tuple[str, ...]
+    cells: Mapping[str, Doubling]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return tuple(self.cells)
 
     def zero(self) -> dict[str, NDArray[np.int64]]:
-        return {name: np.zeros(_SIZE, np.int64) for name in self.columns}
+        return {name: np.zeros(cells.size, np.int64) for name, cells in self.cells.items()}
 
     def step(self, state: dict[str, NDArray[np.int64]], batch: Codings) -> dict[str, NDArray[np.int64]]:
-        return {name: counts + np.bincount(_cells(batch[name]), minlength=_SIZE) for name, counts in state.items()}
+        return {name: counts + self.cells[name].counts(batch[name]) for name, counts in state.items()}
 
     def merge(
         self, first: dict[str, NDArray[np.int64]], second: dict[str, NDArray[np.int64]]
@@ -100,7 +123,7 @@ class _BoundCounting:
 def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Dataset:
     """The dataset with released bounds for the columns that asked for them."""
     wanted = [column for column in dataset.schema.protected if column.private_bounds]
-    counts, _ = dataset.fold(_BoundCounting(tuple(column.name for column in wanted)))
+    counts, _ = dataset.fold(_BoundCounting({column.name: Doubling.of(column) for column in wanted}))
     noise = (price / len(wanted)).laplace_or_gaussian(l1=2, l2_squared=2)
     bounded = {}
     for column in wanted:
@@ -113,18 +136,19 @@ def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Data
 
 def _ends(noisy: NDArray[np.int64], noise: Noise) -> tuple[int, int]:
     """Lowest and highest bound, in steps, that noisy counts of all cells speak for; zero is between or at them."""
-    within = _height(noise, _CHANCE / _SIZE)
+    doublings_in_all = len(noisy) // 2
+    within = _height(noise, _CHANCE / len(noisy))
     fullest = int(noisy.argmax())
     if noisy[fullest] <= within:
         return 0, 1  # nothing but noise is seen
-    widest = fullest if fullest <= _DOUBLINGS else fullest - _DOUBLINGS
+    widest = fullest if fullest <= doublings_in_all else fullest - doublings_in_all
     below = above = 0
-    for doublings in range(1, _DOUBLINGS + 1):
+    for doublings in range(1, doublings_in_all + 1):
         # Amounts beside many zeros may be of any size: only from the first of them on is far away unlikely.
         beyond = doublings - widest if widest else 0
         height = _height(noise, _CHANCE / beyond**3) if beyond > 0 else within
         above = doublings if noisy[doublings] > height else above
-        below = doublings if noisy[_DOUBLINGS + doublings] > height else below
+        below = doublings if noisy[doublings_in_all + doublings] > height else below
         widest = max(widest, above, below)
     return -(2**below) if below else 0, 2**above if above else int(not below)
 

@@ -2,6 +2,9 @@
 
 Post-processing: reads the public columns, which everyone knows, and released numbers.
 
+Rows come in a random order, drawn before anything is drawn for them: the table's own order says something about people
+where it was sorted by a protected column, and neither the order nor the values of the release depend on it.
+
 For each row several candidates are drawn along the spanning tree of the tables, starting from the row's own public
 cells. The candidates' weights are raked until all tables fit, each row's candidates adding up to one, and one
 candidate is kept per row. Tables are worked off in blocks, read one after the other, whose share of each table follows
@@ -16,11 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.flow.declare.again import in_blocks, read_again
+from rankveil.flow.declare.again import read_again
 from rankveil.flow.declare.dataset import CodeBatch, Dataset
 from rankveil.flow.declare.domain import Codes
 from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal
+from rankveil.flow.relink.disorder import out_of_order
 from rankveil.flow.relink.draw import Law, law_of, matches_any
 from rankveil.flow.relink.model import rake, sampled_along_tree, table_cells
 from rankveil.flow.relink.tables import NoisyTable
@@ -39,9 +43,10 @@ class ConditionalModel:
     rows: int
 
     def draw(self, sampler: Sampler) -> Iterator[dict[str, Codes]]:
-        """All rows in their order, in blocks."""
+        """All rows in a random order, in blocks."""
         laws = {name: law_of(self.marginals[name]) for name in self.marginals if name not in self.public}
-        for public in in_blocks(read_again(self.dataset, self.public, self.rows), _BLOCK):
+        stored = read_again(self.dataset, self.public, self.rows)
+        for public in out_of_order(stored, self.rows, _BLOCK, sampler):
             yield self._block(public, laws, sampler)
 
     @property

@@ -71,9 +71,9 @@ def cores() -> int:
 
 
 def as_arrow(rows: Rows, progress: RowProgress = silent) -> pa.Table:
-    """All rows in memory, all batches of one type."""
+    """All rows in memory."""
     batches: list[pa.RecordBatch] = []
     for batch in made_ahead(rows, Decoder.of(rows.schema)):
-        batches.append(batch.cast(batches[0].schema) if batches else batch)
+        batches.append(batch)
         progress(batch.num_rows)
-    return pa.Table.from_batches(batches)
+    return pa.Table.from_batches(batches, rows.schema.arrow)

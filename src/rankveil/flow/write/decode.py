@@ -1,6 +1,8 @@
-"""Released codes as Arrow values, in the types that went in.
+"""Released codes as Arrow values, in the types that the plan's kinds have.
 
-What a column's `decode` says of a code is said once per code where a column has few of them, and looked up after that.
+Guarantee    Names, types and nullability are those of `Schema.arrow`, whatever was drawn and whatever came in.
+
+What a domain's `decode` says of a code is said once per code where a column has few of them, and looked up after that.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rankveil.engines.arrays import value_array
 from rankveil.flow.declare import Column, Schema
 from rankveil.flow.declare.domain import MISSING, Codes, Grid
 
 Form = Literal[
-    "values",  # in the type of the table
+    "values",  # in the type of the column's kind
     "listed",  # the same, but texts as places in one list of labels (dictionary arrays): for Parquet
-    "texts",  # as they will be written, where that saves spelling each value anew: for CSV
+    "written",  # as a text file spells them: days by the plan's format, numbers with the plan's decimal mark
+    "texts",  # the same, all columns of few codes as texts, which saves spelling each value anew
 ]
 FEW_CODES = 1 << 12  # a column of so many codes is decoded by a table
 
@@ -34,25 +38,29 @@ class ColumnDecoder:
     def _values(self) -> pa.Array | None:
         """The value of every code of a column of few codes."""
         domain = self.column.domain
-        size = domain.width + 1 if isinstance(domain, Grid) else domain.label_count
-        if size > FEW_CODES or pa.types.is_dictionary(self.column.input_type):
-            return None
-        values = self.column.decode(np.arange(size))
-        if pa.types.is_string_view(values.type):  # Arrow cannot look views up
-            return None
-        return values.cast(pa.string()) if self.form == "texts" else values
+        return None if domain.code_count > FEW_CODES else self._decoded(np.arange(domain.code_count))
 
     @property
     def few_codes(self) -> bool:
         return self._values is not None
 
+    def _decoded(self, codes: Codes) -> pa.Array:
+        domain = self.column.domain
+        values = domain.decode(codes)
+        if self.form not in ("written", "texts"):
+            return values
+        if isinstance(domain, Grid) and domain.date_format is not None:
+            return pc.strftime(values, format=domain.date_format)
+        if isinstance(domain, Grid) and domain.marks.decimal != "." and pa.types.is_floating(values.type):
+            return pc.replace_substring(values.cast(pa.string()), ".", domain.marks.decimal)
+        return values.cast(pa.string()) if self.form == "texts" and domain.code_count <= FEW_CODES else values
+
     def __call__(self, codes: Codes) -> pa.Array:
         values = self._values
-        if values is None or int(codes.max(initial=0)) >= len(values):  # an inner concept of a taxonomy
-            return self.column.decode(codes)
-        short = codes.astype(np.int32)
-        places = value_array(short, codes == MISSING if self.column.allows_null else None)
-        if self.form == "listed" and _is_text(values.type):
+        if values is None:
+            return self._decoded(codes)
+        places = value_array(codes.astype(np.int32), codes == MISSING if self.column.allows_null else None)
+        if self.form == "listed" and pa.types.is_string(values.type):
             return pa.DictionaryArray.from_arrays(places, values)
         return values.take(places)
 
@@ -69,24 +77,9 @@ class Decoder:
 
     def __call__(self, codes: Mapping[str, Codes]) -> pa.RecordBatch:
         arrays = [decode(codes[decode.column.name]) for decode in self.columns]
-        return pa.RecordBatch.from_arrays(arrays, names=[decode.column.name for decode in self.columns])
+        fields = [decode.column.field.with_type(array.type) for decode, array in zip(self.columns, arrays, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
     @property
     def of_few_codes(self) -> list[str]:
         return [decode.column.name for decode in self.columns if decode.few_codes]
-
-
-def _is_text(arrow_type: pa.DataType) -> bool:
-    return bool(pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type))
-
-
-def plain_schema(schema: pa.Schema, decoder: Decoder) -> pa.Schema:
-    """The schema without lists of labels that the table did not have."""
-    return pa.schema(
-        [
-            field.with_type(field.type.value_type)
-            if decode.form == "listed" and decode.few_codes and pa.types.is_dictionary(field.type)
-            else field
-            for field, decode in zip(schema, decoder.columns, strict=True)
-        ]
-    )

@@ -1,11 +1,18 @@
-"""Batches of a release as the bytes of a CSV or Parquet file, fingerprinted on their way to the disk."""
+"""Batches of a release as the bytes of a CSV or Parquet file, fingerprinted on their way to the disk.
+
+Guarantee    Bytes are a function of the released codes, the plan, the number of rows and the format: not of how the
+             table was stored, cut or typed.
+Argument     Types come from the plan (decode.py). Rows come in batches whose sizes follow from the number of rows
+             (relink/rows.py, declare/again.py), and a batch makes a row group. Which columns are stored as places in a
+             list of values, and how they are compressed, follows from the plan.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -23,7 +30,7 @@ from rankveil.flow.declare import Schema
 from rankveil.flow.declare.domain import Codes, Grid
 from rankveil.flow.relink import Rows
 from rankveil.flow.write.ahead import made_ahead
-from rankveil.flow.write.decode import Decoder, plain_schema
+from rankveil.flow.write.decode import Decoder
 
 _WRITTEN_AT_ONCE = 1 << 17  # values of a column
 
@@ -85,27 +92,18 @@ def write_rows(rows: Rows, path: Path, name: str, file_format: FileFormat, progr
         if file_format.name == "parquet":
             decoder = Decoder.of(rows.schema, "listed")
             with closing(made_ahead(rows, decoder)) as batches:
-                _write_parquet(batches, decoder, sink, progress)
+                _write_parquet(batches, rows.schema, decoder, sink, progress)
         else:
             _write_csv(rows, sink, file_format, progress)
         return sink.written(name)
 
 
-def write_part(schema: Schema, batches: Iterable[dict[str, Codes]], path: Path, name: str) -> Written:
-    """Some rows in one Parquet file of several; for engines that write a release side by side."""
-    decoder = Decoder.of(schema, "listed")
-    with path.open("wb") as file:
-        sink = _Fingerprinting(file)
-        _write_parquet(map(decoder, batches), decoder, sink, silent)
-        return sink.written(name)
-
-
 def _write_parquet(
-    batches: Iterator[pa.RecordBatch], decoder: Decoder, sink: _Fingerprinting, progress: RowProgress
+    batches: Iterator[pa.RecordBatch], schema: Schema, decoder: Decoder, sink: _Fingerprinting, progress: RowProgress
 ) -> None:
     first = next(batches)
-    # Readers see the types of the table; that labels were listed once, to write them faster, is not passed on.
-    shown = base64.b64encode(plain_schema(first.schema, decoder).serialize().to_pybytes())
+    # Readers see the types of the plan; that labels were listed once, to write them faster, is not passed on.
+    shown = base64.b64encode(schema.arrow.serialize().to_pybytes())
     few = decoder.of_few_codes
     writer = papq.ParquetWriter(
         pa.PythonFile(sink, mode="w"),
@@ -119,7 +117,7 @@ def _write_parquet(
     with writer:
         writer.add_key_value_metadata({"ARROW:schema": shown.decode()})
         for batch in chain([first], batches):
-            writer.write_batch(batch if batch.schema.equals(first.schema) else batch.cast(first.schema))
+            writer.write_batch(batch)
             progress(batch.num_rows)
 
 
@@ -130,7 +128,7 @@ def _write_csv(rows: Rows, sink: _Fingerprinting, file_format: FileFormat, progr
     sink.write((separator.join(_quoted(name, separator) for name in names) + "\n").encode())
     plain = _needs_no_quotes(rows.schema, separator)
     # Numbers as texts would get quotes, or an apostrophe before their sign, where texts do.
-    decoder = Decoder.of(rows.schema, "texts" if plain and not escape and separator in ",;\t|" else "values")
+    decoder = Decoder.of(rows.schema, "texts" if plain and not escape and separator in ",;\t|" else "written")
     options = pacsv.WriteOptions(
         include_header=False,
         delimiter=separator,
@@ -139,7 +137,7 @@ def _write_csv(rows: Rows, sink: _Fingerprinting, file_format: FileFormat, progr
     )
 
     def text(codes: dict[str, Codes]) -> tuple[int, pa.Buffer]:
-        batch = _plain_text(decoder(codes))
+        batch = decoder(codes)
         memory = pa.BufferOutputStream()
         pacsv.write_csv(_without_formulas(batch) if escape else batch, memory, options)
         return batch.num_rows, memory.getvalue()
@@ -148,14 +146,6 @@ def _write_csv(rows: Rows, sink: _Fingerprinting, file_format: FileFormat, progr
         for count, content in texts:
             sink.write(content)
             progress(count)
-
-
-def _plain_text(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Without dictionary encoding, which the CSV writer does not take."""
-    columns = [
-        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _without_formulas(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -174,7 +164,7 @@ def _needs_no_quotes(schema: Schema, separator: str) -> bool:
         labels = column.domain.labels if isinstance(column.domain, Grid) else column.domain.taxonomy.names
         if any(not label or _quoted(label, separator) != label for label in labels or ()):
             return False
-        if isinstance(column.domain, Grid) and column.domain.date_format and separator in column.domain.date_format:
+        if isinstance(column.domain, Grid) and separator in (column.domain.date_format or column.domain.marks.decimal):
             return False
     return True
 

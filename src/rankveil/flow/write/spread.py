@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from rankveil.errors import OutputError
@@ -25,8 +24,10 @@ from rankveil.flow.relink import Piece, Rows
 from rankveil.flow.write.decode import Decoder
 from rankveil.flow.write.files import FileFormat, Written, write_rows
 
-# About 4 million rows: a hundred megabytes or so of Parquet.
+# Public and the same on every cluster: parts follow from the number of rows. Two million rows are enough for sixteen
+# workers to have something to do; beyond, a part has about 4 million: a hundred megabytes or so of Parquet.
 PIECES_PER_PART = 32
+_SMALL_PARTS = 16
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,9 @@ class PartWriter:
         return Attempt(path.name, written)
 
 
-def parts_of(rows: Rows, file_format: FileFormat, workers: int) -> list[Part]:
-    """Pieces in parts; as many parts as there are workers, if there are pieces enough, and more if they get large."""
-    count = max(-(-len(rows.pieces) // PIECES_PER_PART), min(workers, len(rows.pieces)))
+def parts_of(rows: Rows, file_format: FileFormat) -> list[Part]:
+    """Pieces in parts: the first sixteen pieces' worth of rows side by side, and more parts where they get large."""
+    count = max(-(-len(rows.pieces) // PIECES_PER_PART), min(_SMALL_PARTS, len(rows.pieces)))
     ends = [number * len(rows.pieces) // count for number in range(count + 1)]
     return [
         Part(f"part-{number:05d}.{file_format.name}", tuple(rows.pieces[ends[number] : ends[number + 1]]))
@@ -85,12 +86,11 @@ def write_spread(
     folder: Path,
     file_format: FileFormat,
     run: Callable[[PartWriter, Sequence[Part]], Iterable[Attempt]],
-    workers: int,
 ) -> Iterator[Written]:
     """Write all parts into `folder` with the help of `run`, and say in order what was written."""
     attempts = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".rankveil-", suffix=".tmp"))
     try:
-        for attempt in run(PartWriter(rows, attempts, file_format), parts_of(rows, file_format, workers)):
+        for attempt in run(PartWriter(rows, attempts, file_format), parts_of(rows, file_format)):
             found = attempts / attempt.file
             if not found.is_file() or found.stat().st_size != attempt.written.size:
                 raise OutputError(
@@ -108,13 +108,6 @@ class BatchMaker:
     """The rows of a piece as Arrow values; can be sent to other machines."""
 
     rows: Rows
-    schema: pa.Schema
-
-    @classmethod
-    def of(cls, rows: Rows) -> BatchMaker:
-        """The types follow from the schema and not from what was drawn."""
-        none = np.zeros(0, np.int64)
-        return cls(rows, Decoder.of(rows.schema)(dict.fromkeys(rows.schema.names, none)).schema)
 
     def __call__(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        yield Decoder.of(self.rows.schema)(self.rows.make(piece)).cast(self.schema)
+        yield Decoder.of(self.rows.schema)(self.rows.make(piece))
