@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rankveil.audit.findings import DependsOnData
 from rankveil.flow.budget import Noise
 from rankveil.flow.relink.channel import Channel, HammingBall, Window
-from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomizedResponse
+from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomizedResponse, Shuffle
 
 Floats = NDArray[np.float64]
 
@@ -74,6 +74,9 @@ def permute_and_flip_law(scores: NDArray[np.int64], scale: Fraction) -> Choices:
     return Choices(logs + np.log(first))
 
 
+_BEYOND = 10**9  # a loss without end, as a number: more than any ε
+
+
 @dataclass(frozen=True)
 class Lost:
     """The largest privacy loss of one answer: in ε, or in ρ of zero-concentrated differential privacy."""
@@ -93,6 +96,9 @@ def worst_loss(law: Law, one: NDArray[Any], other: NDArray[Any]) -> Lost:
         return Lost("rho", sum(each * each for each in change) / (2 * law.parameter))
     if isinstance(law, RandomizedResponse):
         return Lost("epsilon", int(np.count_nonzero(one != other)) * law.epsilon)
+    if isinstance(law, Shuffle):
+        same = np.array_equal(one[np.lexsort(one.T)], other[np.lexsort(other.T)])
+        return Lost("epsilon", Fraction(0 if same else _BEYOND))
     if isinstance(law, HammingBall | Window):
         return Lost("epsilon", _apart(law, one, other) * Fraction(log(Fraction(law.inside, law.outside))), rounded=True)
     different = np.flatnonzero((one != other).any(axis=1))

@@ -1,7 +1,7 @@
-"""Mechanisms that choose, as laws to be asked through `RandomSource.answer`.
+"""Mechanisms that choose or shuffle, as laws to be asked through `RandomSource.answer`.
 
-Guarantee    That of the sampler behind each: exponential.py, randomized_response.py. Integer noise is `Noise` of
-             flow/budget.py; the joint channel of a record is in flow/relink/channel.py.
+Guarantee    That of the sampler behind each: exponential.py, randomized_response.py, uniform.py. Integer noise is
+             `Noise` of flow/budget.py; the joint channel of a record is in flow/relink/channel.py.
 Argument     A law is its sampler with public parameters filled in; nothing is computed here.
 Not covered  What the parameters have to be: the modules that ask.
 Arithmetic   None.
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rankveil.noise.exponential import exponential_mechanism, permute_and_flip
 from rankveil.noise.randomized_response import flip_bits
 from rankveil.noise.source import RandomSource
+from rankveil.noise.uniform import permutation
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,12 @@ class RandomizedResponse:
 
     def drawn(self, exact: NDArray[np.bool_], source: RandomSource) -> NDArray[np.bool_]:
         return flip_bits(exact, self.epsilon, source)
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """Rows in a uniformly random order. Protects the order they came in, and nothing else about them."""
+
+    def drawn(self, exact: NDArray[np.int64], source: RandomSource) -> NDArray[np.int64]:
+        shuffled: NDArray[np.int64] = exact[permutation(source, len(exact))]
+        return shuffled

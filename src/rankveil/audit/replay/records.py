@@ -106,7 +106,7 @@ class Values:
             far = (10**20, 1 << 63, -(10**20), float("inf"), 1e300, (1 << 53) + 1)
             offers += [("a huge number", lambda: dice.one_of(far))] * 3
         if self.text or self.objects:
-            mark = self.plan.table.decimal if self.text else "."
+            mark = (self.plan.table.decimal or ".") if self.text else "."
             written = f"{inside}".replace(".", mark)
             exponent = f"{inside}e0" if "e" not in f"{inside}" else f"{inside}"
             spellings = (f"  {written} ", exponent.replace(".", mark), f"+{written}" if inside >= 0 else written)

@@ -52,7 +52,7 @@ def _text(value: Any, plan: Plan, name: str) -> str:
     if isinstance(value, datetime.date):
         entry = plan.columns[name]
         return value.strftime(entry.format if isinstance(entry, DateColumn) else "%Y-%m-%d")
-    return str(value).replace(".", plan.table.decimal)
+    return str(value).replace(".", plan.table.decimal or ".")
 
 
 def _csv_bytes(cells: Cells, plan: Plan, rows: range) -> bytes:
