@@ -29,7 +29,7 @@ from rankveil.flow.declare import Plan
 from rankveil.methods import method_named
 
 SIZES = (2, 2, 3, 5, 8, 12, 20, 30, 30, 50, 90, 150, 300, 600)  # rows; a third less or so, by the dice
-LARGE = (3000, 10_000, 100_000)
+LARGE = (3000, 10_000, 100_000, 200_000)
 _LARGE_EVERY = 100  # of so many pairs one is large, in long campaigns
 _SPARK_EVERY = 50
 _PLAN_ROWS = (2, 5, 20, 60, 200, 600)

@@ -12,7 +12,8 @@ from typing import Any
 from rankveil.audit.replay.dice import Dice
 from rankveil.audit.replay.records import Values
 from rankveil.audit.replay.ways import Cells, Cuts, Way
-from rankveil.flow.declare import Plan, Schema, declare_alone
+from rankveil.flow.declare import Column, Plan, Schema, declare_alone
+from rankveil.flow.declare.domain import Grid
 from rankveil.methods import method_named
 
 METHODS = ("synthetic", "synthetic", "synthetic", "aligned", "laplace", "unlinked", "multivariate")
@@ -163,7 +164,22 @@ def _turned(cells: Cells, start: int) -> Cells:
 
 def values_of(plan: Plan, way: Way) -> dict[str, Values]:
     schema: Schema = declare_alone(plan)
-    return {column.name: Values(column, plan, way.text, way.objects) for column in schema.columns}
+    return {
+        column.name: Values(column, plan, way.text, way.objects, as_numbers=not way.text and _read_as_numbers(column))
+        for column in schema.columns
+    }
+
+
+def _read_as_numbers(column: Column) -> bool:
+    """Labels that are numbers are stored as such; truth values are in columns of an even number."""
+    domain = column.domain
+    if isinstance(domain, Grid):
+        return domain.labels is not None and all(map(_is_number, domain.labels))
+    return column.name in ("c0", "c2") if domain.boolean else all(map(_is_number, domain.taxonomy.labels))
+
+
+def _is_number(label: str) -> bool:
+    return label.replace(".", "", 1).isdecimal()
 
 
 def made_cuts(dice: Dice, rows: int) -> tuple[Cuts, Cuts]:

@@ -47,6 +47,7 @@ class Values:
     plan: Plan
     text: bool  # the table is a text file
     objects: bool  # every cell may be of a type of its own
+    as_numbers: bool = False  # labels that read as numbers, and truth values, are stored as numbers
 
     def plain(self, dice: Dice) -> Any:
         """An ordinary value; a missing one now and then, where the plan allows it."""
@@ -85,14 +86,20 @@ class Values:
     def _at(self, code: int) -> Any:
         domain = self.column.domain
         if isinstance(domain, Nominal):
-            label = domain.taxonomy.labels[code]
-            return label == "true" if domain.boolean else label
+            if domain.boolean:
+                return code if self.as_numbers else code == 1
+            return self._label(domain.taxonomy.labels[code])
         if domain.labels is not None:
-            return domain.labels[code]
+            return self._label(domain.labels[code])
         if domain.date_format is not None:
             return _EPOCH + datetime.timedelta(days=int(domain.lower) + code)
         value = Fraction(domain.lower) + code * Fraction(domain.step)
         return int(value) if value.denominator == 1 else float(value)
+
+    def _label(self, label: str) -> Any:
+        if not self.as_numbers:
+            return label
+        return int(label) if label.isdecimal() else float(label)
 
     def _numbers(self, dice: Dice) -> list[tuple[str, Callable[[], Any]]]:
         grid = self.column.domain
@@ -125,6 +132,8 @@ class Values:
         elif isinstance(inside, bool):
             if self.text or self.objects:
                 offers.append(("a truth value as text", lambda: Spelling.of(str(inside).upper(), inside)))
+        elif isinstance(inside, int | float):
+            offers.append(("a label as a float", lambda: float(inside)))
         else:
             offers.append(("white space around a label", lambda: Spelling.of(inside + " " * _PADDING, inside)))
         return offers

@@ -6,6 +6,7 @@ after which rows files, groups of rows and chunks end; a table and its neighbour
 
 from __future__ import annotations
 
+import codecs
 import csv
 import datetime
 import gzip
@@ -55,9 +56,9 @@ def _text(value: Any, plan: Plan, name: str) -> str:
     return str(value).replace(".", plan.table.decimal or ".")
 
 
-def _csv_bytes(cells: Cells, plan: Plan, rows: range) -> bytes:
+def _csv_bytes(cells: Cells, plan: Plan, rows: range, **style: Any) -> bytes:
     memory = io.StringIO()
-    writer = csv.writer(memory, delimiter=plan.table.separator or ",", lineterminator="\n")
+    writer = csv.writer(memory, delimiter=plan.table.separator or ",", **{"lineterminator": "\n", **style})
     writer.writerow(cells)
     columns = [[_text(values[row], plan, name) for row in rows] for name, values in cells.items()]
     writer.writerows(zip(*columns, strict=True))
@@ -67,6 +68,14 @@ def _csv_bytes(cells: Cells, plan: Plan, rows: range) -> bytes:
 def _csv(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Path:
     path = folder / "table.csv"
     path.write_bytes(_csv_bytes(cells, plan, range(_rows(cells))))
+    return path
+
+
+def _csv_windows(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Path:
+    """As office programs write it: a mark at the beginning, two characters at the end of a line, quotes everywhere."""
+    path = folder / "table.csv"
+    content = _csv_bytes(cells, plan, range(_rows(cells)), lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+    path.write_bytes(codecs.BOM_UTF8 + content)
     return path
 
 
@@ -113,7 +122,12 @@ def _array(values: Sequence[Any]) -> pa.Array:
 
 
 def _table(cells: Cells, cuts: Cuts) -> pa.Table:
-    whole = pa.table({name: _array(values) for name, values in cells.items()})
+    arrays = [_array(values) for values in cells.values()]
+    # What a file says beside its values may depend on all of them: whether any is missing, what wrote it, when.
+    fields = [
+        pa.field(name, a.type, a.null_count > 0, {"cut": str(cuts)}) for name, a in zip(cells, arrays, strict=True)
+    ]
+    whole = pa.Table.from_arrays(arrays, schema=pa.schema(fields, {"written": f"in pieces {list(cuts)}"}))
     return pa.concat_tables([whole.slice(start, end - start) for start, end in _pieces(cells, cuts)])
 
 
@@ -125,7 +139,9 @@ def _arrow_lists(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> pa.Table
     """Texts as places in lists, each chunk with a list of its own, in the order in which they occur."""
     batches = []
     for batch in _table(cells, cuts).to_batches():
-        columns = [c.dictionary_encode() if pa.types.is_string(c.type) else c for c in batch.columns]
+        columns = [
+            column.dictionary_encode() if pa.types.is_string(column.type) else column for column in batch.columns
+        ]
         batches.append(pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
     return pa.Table.from_batches(batches)
 
@@ -173,17 +189,34 @@ def _as_object(value: Any) -> Any:
 def _pandas(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
     import pandas
 
-    return pandas.DataFrame({name: _series(values, objects=False) for name, values in cells.items()})
+    frame = pandas.DataFrame({name: _series(values, objects=False) for name, values in cells.items()})
+    return _indexed(frame, cuts)
+
+
+def _indexed(frame: Any, cuts: Cuts) -> Any:
+    """With an index and attributes, which are data too."""
+    if cuts:
+        frame.index = frame.index[::-1] + cuts[0]
+        frame.attrs["cut"] = list(cuts)
+    return frame
 
 
 def _pandas_objects(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
     import pandas
 
-    return pandas.DataFrame({name: _series(values, objects=True) for name, values in cells.items()})
+    frame = pandas.DataFrame({name: _series(values, objects=True) for name, values in cells.items()})
+    return _indexed(frame, cuts)
 
 
 def _pandas_nullable(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
     return _pandas(cells, plan, cuts, folder).convert_dtypes()
+
+
+def _pandas_categories(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
+    """Texts as categories: those that occur, in their order."""
+    frame = _pandas(cells, plan, cuts, folder)
+    texts = [name for name, values in cells.items() if any(isinstance(value, str) for value in values)]
+    return frame.astype(dict.fromkeys(texts, "category"))
 
 
 def _polars(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
@@ -192,18 +225,28 @@ def _polars(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
     return polars.from_arrow(_table(cells, cuts), rechunk=False)
 
 
+def _spark_parquet(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Path:
+    """Spark does not read nanoseconds."""
+    days = {
+        name: [datetime.date(v.year, v.month, v.day) if isinstance(v, Nanoday) else v for v in values]
+        for name, values in cells.items()
+    }
+    return _parquet(days, plan, cuts, folder)
+
+
 def _spark_frame(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
     assert session is not None  # noqa: S101 - whoever offers this way has started one
-    return session.read.parquet(str(_parquet(cells, plan, cuts, folder)))
+    return session.read.parquet(str(_spark_parquet(cells, plan, cuts, folder)))
 
 
 LOCAL_WAYS = (
     Way("CSV", _csv, file=True, text=True),
     Way("CSV, semicolons and decimal commas", _csv, True, True, table={"separator": ";", "decimal": ","}),
     Way("CSV, tabs", _csv, file=True, text=True, table={"separator": "\t"}),
+    Way("CSV, as Windows writes it", _csv_windows, file=True, text=True),
     Way("CSV, compressed", _csv_gz, file=True, text=True),
     Way("folder of CSV files", _csv_parts, file=True, text=True),
     Way("Parquet", _parquet, file=True),
@@ -211,11 +254,12 @@ LOCAL_WAYS = (
     Way("pandas", _pandas),
     Way("pandas, objects", _pandas_objects, objects=True),
     Way("pandas, nullable types", _pandas_nullable),
+    Way("pandas, categories", _pandas_categories),
     Way("polars", _polars),
     Way("Arrow", _arrow),
     Way("Arrow, dictionaries", _arrow_lists),
 )
 SPARK_WAYS = (
     Way("Spark frame", _spark_frame, spark=True),
-    Way("Spark, Parquet", _parquet, file=True, spark=True),
+    Way("Spark, Parquet", _spark_parquet, file=True, spark=True),
 )
