@@ -74,7 +74,7 @@ def run_pair(case: Case, folder: Path, engine: Engine | None = None) -> Outcome:
     return _compared(case, AnsweredPath(first, second), one, other)
 
 
-_Ended = Release | RankveilError | DependsOnData
+_Ended = Release | Exception
 
 
 def _ended(case: Case, cells: Cells, cuts: Cuts, watch: Watch, folder: Path, engine: Engine | None) -> _Ended:
@@ -84,7 +84,7 @@ def _ended(case: Case, cells: Cells, cuts: Cuts, watch: Watch, folder: Path, eng
     out = folder / "out" if case.way.file else None
     try:
         return release(table, case.plan, out=out, source=watch, clock=lambda: _NOW, engine=engine)
-    except (RankveilError, DependsOnData) as error:
+    except Exception as error:  # a bug is a result too: it names the pair, and the others go on
         return error
 
 
@@ -102,14 +102,21 @@ def _compared(case: Case, path: AnsweredPath, one: _Ended, other: _Ended) -> Out
         except DependsOnData as difference:
             problems.append(str(difference))
     else:
-        ends = [f"{type(each).__name__}" for each in (one, other)]
-        words = [str(each) for each in (one, other) if isinstance(each, DependsOnData)]
-        if words or ends[0] != ends[1]:
-            problems += words or ["one release was made and the other one failed after noise was drawn"]
+        problems += _how_it_failed(one, other)
     drawn = tuple(path.original.draws) if case.shrunk == 1 else ()
     return Outcome(
         case, len(path.original.draws), ratio, tuple(problems), tuple(different), draws=drawn, linkage=linkage
     )
+
+
+def _how_it_failed(one: _Ended, other: _Ended) -> list[str]:
+    """In words, without those of a bug, which may quote data."""
+    words = [str(each) for each in (one, other) if isinstance(each, DependsOnData)]
+    bugs = [each for each in (one, other) if not isinstance(each, Release | RankveilError | DependsOnData)]
+    words += [f"a release ended with a bug ({type(each).__name__})" for each in bugs]
+    if not words and type(one) is not type(other):
+        words = ["one release was made and the other one failed after noise was drawn"]
+    return words
 
 
 def _claim(certificate: Certificate) -> Fraction:

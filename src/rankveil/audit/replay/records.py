@@ -53,11 +53,20 @@ class Values:
         """An ordinary value; a missing one now and then, where the plan allows it."""
         if self.column.allows_null and dice.chance(10):
             return None
-        return self._at(self._code(dice))
+        return self._some(dice)
+
+    def _some(self, dice: Dice) -> Any:
+        """A value anywhere on the grid, or beside the middle between two of its steps."""
+        code, domain = self._code(dice), self.column.domain
+        value = self._at(code)
+        if isinstance(domain, Grid) and isinstance(value, int) and domain.step > 1 and code < self._ends[1]:
+            half = int(domain.step) // 2
+            value += dice.one_of((0, 1, max(half - 1, 0), half, half + 1))
+        return value
 
     def awkward(self, dice: Dice) -> tuple[str, Any]:
         """A value that containers may store in another way, and in words why."""
-        offers: list[tuple[str, Callable[[], Any]]] = [("another value", lambda: self._at(self._code(dice)))]
+        offers: list[tuple[str, Callable[[], Any]]] = [("another value", lambda: self._some(dice))]
         offers.append(("the lowest value", lambda: self._at(self._ends[0])))
         offers.append(("the highest value", lambda: self._at(self._ends[1])))
         if self.column.allows_null:
