@@ -107,7 +107,9 @@ class ReleaseNote(_Part):
     )
 
     @classmethod
-    def of(cls, written: Written, file_format: Literal["csv", "parquet"], decimal: Literal[".", ","]) -> ReleaseNote:
+    def of(
+        cls, written: Written, file_format: Literal["csv", "parquet"], decimal: Literal[".", ","] = "."
+    ) -> ReleaseNote:
         parts = tuple(PartNote(name=part.name, sha256=part.sha256, bytes=part.size) for part in written.parts)
         return cls(
             file=written.name,

@@ -134,24 +134,36 @@ def test_a_column_of_one_value_may_cost_nothing(made: Callable[..., Path]) -> No
     assert checked(made(table=table, plan=plan_for(columns=columns))) == {}
 
 
-def test_dates_in_another_format_are_said_to_be_unchecked(made: Callable[..., Path], tmp_path: Path) -> None:
+def test_dates_in_another_format_are_checked_by_that_format(made: Callable[..., Path], tmp_path: Path) -> None:
     (tmp_path / "days.csv").write_text("born,age\n" + "31.12.1999,4\n01.01.2001,5\n" * 20)
     columns = {"born": COLUMNS["born"] + '\nformat = "%d.%m.%Y"', "age": COLUMNS["age"]}
     folder = made(table=tmp_path / "days.csv", plan=plan_for(columns=columns))
-    result = verify(folder / "certificate.json", folder / "release.csv")
-    assert result.verified
-    assert "dates of born not checked" in result.checks[-1].detail
+    assert checked(folder) == {}
+    replace_value(folder, 5, 0, "1999-12-31")
+    certify_again(folder)
+    assert "column 'born': 1 value(s) outside" in checked(folder)["rows and values are those declared"]
+
+
+def test_numbers_with_a_decimal_comma_are_checked_by_their_value(made: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "pay.csv").write_text("pay;age\n" + "1.200,5;4\n3,5;5\n" * 20)
+    text = plan_text({"pay": 'kind = "number"\nlower = 0\nupper = 2000\nstep = 0.5', "age": COLUMNS["age"]}, epsilon=1)
+    plan = Plan.parse(text + '[table]\ndecimal = ","\nthousands = "."\n')
+    folder = made(table=tmp_path / "pay.csv", plan=plan)
+    assert checked(folder) == {}
+    replace_value(folder, 5, 0, "0,3", ";")
+    certify_again(folder)
+    assert "column 'pay': 1 value(s) outside" in checked(folder)["rows and values are those declared"]
 
 
 # A changed release
 
 
-def replace_value(folder: Path, row: int, place: int, value: str) -> None:
+def replace_value(folder: Path, row: int, place: int, value: str, separator: str = ",") -> None:
     with (folder / "release.csv").open(newline="") as file:
-        rows = list(csv.reader(file))
+        rows = list(csv.reader(file, delimiter=separator))
     rows[row][place] = value
     with (folder / "release.csv").open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
+        csv.writer(file, delimiter=separator).writerows(rows)
 
 
 def test_any_changed_byte_is_found(made: Callable[..., Path]) -> None:
@@ -172,7 +184,7 @@ def test_any_changed_byte_is_found(made: Callable[..., Path]) -> None:
         (1, "0.15", "column 'money': 1 value(s) outside"),
         (1, "nan", "column 'money': 1 value(s) outside"),
         (3, "1989-12-31", "column 'born': 1 value(s) outside"),
-        (3, "31.12.1999", "column 'born': 1 value(s) written otherwise"),
+        (3, "31.12.1999", "column 'born': 1 value(s) outside"),
     ],
 )
 def test_a_value_outside_its_domain_is_found_even_if_the_fingerprint_fits(

@@ -33,7 +33,8 @@ def plainly(grid: Grid, numbers: NDArray[np.int64] | NDArray[np.float64], missin
         if grid.whole:
             finite = np.isfinite(values)
             unreadable = int(np.count_nonzero((values[finite] != np.floor(values[finite])) & ~missing[finite]))
-            codes = (np.floor(above).astype(np.int64) + int(grid.step) // 2) // int(grid.step)
+            inside = np.clip(np.nan_to_num(values, nan=lower_float), lower_float, top_float)
+            codes = (np.floor(inside).astype(np.int64) - int(grid.lower) + int(grid.step) // 2) // int(grid.step)
         else:
             codes = np.rint(above / step_float).astype(np.int64)
         codes = np.clip(codes, 0, grid.width)

@@ -26,7 +26,7 @@ from rankveil.flow.declare.domain import (
 )
 from rankveil.flow.declare.places import Fits, first_places
 from rankveil.flow.declare.plan import DropColumn, Plan, Role, SynopsisChoice
-from rankveil.flow.declare.reading import PLAIN, Marks
+from rankveil.flow.declare.reading import Marks
 
 FEWEST_ROWS = 2
 _MOST_SHOWN = 20
@@ -125,10 +125,11 @@ def _marks(plan: Plan, table: Table) -> Marks:
 
 def declare_alone(plan: Plan) -> Schema:
     """What the plan declares, with no table at hand: for looking at noise before looking at data."""
-    return _schema(plan, list(plan.columns), _null_tokens(plan, text=True))
+    marks = Marks(plan.table.decimal_mark, plan.table.thousands)
+    return _schema(plan, list(plan.columns), _null_tokens(plan, text=True), marks)
 
 
-def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: Marks = PLAIN) -> Schema:
+def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: Marks) -> Schema:
     columns = []
     for name in names:
         entry = plan.columns[name]

@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 from rankveil.flow.budget import Noise
 from rankveil.flow.declare.domain import OUTER_STEPS
 from rankveil.flow.protect import bounds
-from rankveil.flow.protect.bounds import _CHANCE, _DOUBLINGS, _SIZE, _cells, _ends, _height
+from rankveil.flow.protect.bounds import _CHANCE, Doubling, _ends, _height
 from rankveil.noise import SeededSource
 
+CELLS = Doubling(OUTER_STEPS)
 LAPLACE = Noise("discrete Laplace", Fraction(20))
 FEW = 60  # three scales: enough next to what is occupied, not enough elsewhere
 
 
 def counted(values: object) -> np.ndarray:
-    return np.bincount(_cells(np.asarray(values, np.int64) + OUTER_STEPS), minlength=_SIZE)
+    return CELLS.counts(np.asarray(values, np.int64) + OUTER_STEPS)
 
 
 def ends(*groups: tuple[int, int]) -> tuple[int, int]:
@@ -93,9 +94,9 @@ def test_noise_seldom_makes_bounds_far_too_wide(monkeypatch: pytest.MonkeyPatch)
     The twin asks the same of every cell, as privacy.md (Q5) has it.
     """
     assert far_too_wide(2000) <= 6
-    monkeypatch.setattr(bounds, "_height", lambda noise, _: _height(noise, _CHANCE / _SIZE))
+    monkeypatch.setattr(bounds, "_height", lambda noise, _: _height(noise, _CHANCE / CELLS.size))
     assert far_too_wide(2000) > 6
 
 
 def test_cells_are_numbered_by_doublings() -> None:
-    assert counted([0, 1, -1, 2, 3]).nonzero()[0].tolist() == [0, 1, 2, _DOUBLINGS + 1]
+    assert counted([0, 1, -1, 2, 3]).nonzero()[0].tolist() == [0, 1, 2, CELLS.doublings + 1]

@@ -219,10 +219,11 @@ def test_a_dry_run_shows_the_shares_without_data() -> None:
 
 def test_the_certificate_quotes_the_lower_bounds_of_theorem_6() -> None:
     made = release(people(), plan_for(), source=SeededSource(1))
-    first, second = made.certificate.remarks
+    first, second, third = made.certificate.remarks
     assert "D/(1+e^ε) = 0.268 D" in first
     assert "Of 4 independent fair bits" in second
     assert "at least 0.395 of the bits" in second
+    assert "order of the rows is released" in third
     assert made.certificate.linkage == "channel"
 
 

@@ -45,11 +45,12 @@ def plan(columns: dict[str, str], *, epsilon: object = 1, more: str = "") -> rv.
     return rv.Plan.parse(text.replace("[columns", more + "\n[columns", 1))
 
 
-def test_every_kind_of_column_comes_back_in_its_own_type_and_domain() -> None:
+def test_every_kind_of_column_comes_back_in_the_type_of_its_kind_and_in_its_domain() -> None:
     table = mixed_table()
     made = rv.release(table, plan(MIXED, epsilon=5), source=SeededSource(1))
-    assert made.table.schema.types[:4] == table.schema.types[:4]
-    assert pa.types.is_dictionary(made.table.schema.field("town").type)
+    kinds = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32(), "boolean": pa.bool_()}
+    for note in made.certificate.columns:
+        assert made.table.schema.field(note.name).type == kinds.get(note.kind, pa.string())
     assert made.table.num_rows == ROWS
     income = made.table["income"].drop_null().to_numpy()
     assert income.min() >= 0
@@ -97,13 +98,15 @@ def test_the_same_seed_gives_the_same_release_and_another_seed_another() -> None
     assert not first.equals(other)
 
 
-def test_public_columns_are_kept_row_by_row_and_the_others_follow_them() -> None:
+def test_public_columns_are_kept_in_another_order_and_the_others_follow_them() -> None:
     group = RNG.integers(0, 4, ROWS)
     table = pa.table({"group": group, "value": (group * 20 + RNG.integers(0, 10, ROWS))})
     columns = {"group": integer(3, more='role = "public"'), "value": integer(99)}
     made = rv.release(table, plan(columns, epsilon=5), source=SeededSource(8))
-    assert made.table["group"].to_pylist() == group.tolist()
-    assert np.corrcoef(made.table["value"].to_numpy(), group)[0, 1] > 0.9
+    kept = made.table["group"].to_numpy()
+    assert sorted(kept) == sorted(group)
+    assert kept.tolist() != group.tolist()
+    assert np.corrcoef(made.table["value"].to_numpy(), kept)[0, 1] > 0.9
     assert "known to everyone" in made.certificate.neighbours
     assert not any(share.column == "group" for share in made.certificate.shares)
 

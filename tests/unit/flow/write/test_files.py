@@ -26,23 +26,22 @@ from rankveil.taxonomy import flat_taxonomy
 TRADES = Nominal(flat_taxonomy(("cook", "smith", "weaver"), name="trade"))
 
 
-def column(name: str, domain: Grid | Nominal, input_type: pa.DataType, *, null: bool = False) -> Column:
-    return Column(name, "any", domain, "protected", null, False, (), input_type)
+def column(name: str, domain: Grid | Nominal, *, null: bool = False) -> Column:
+    return Column(name, "any", domain, "protected", null, False, ())
 
 
 SCHEMA = Schema(
     (
-        column("age", Grid(90, Decimal(17)), pa.int16(), null=True),
-        column("income", Grid(1_000_000, step=Decimal("0.25"), whole=False), pa.float64(), null=True),
-        column("day", Grid(20_000, Decimal(100), date_format="%Y-%m-%d"), pa.date32()),
-        column("trade", TRADES, pa.string(), null=True),
-        column("craft", TRADES, pa.large_string()),
-        column("guild", TRADES, pa.dictionary(pa.int8(), pa.string())),
-        column("member", Nominal(flat_taxonomy(("false", "true"), name="member"), boolean=True), pa.bool_()),
-        column("rank", Grid(2, labels=("low", "mid", "high")), pa.string_view()),
+        column("age", Grid(90, Decimal(17)), null=True),
+        column("income", Grid(1_000_000, step=Decimal("0.25"), whole=False), null=True),
+        column("day", Grid(20_000, Decimal(100), date_format="%Y-%m-%d")),
+        column("trade", TRADES, null=True),
+        column("craft", TRADES),
+        column("member", Nominal(flat_taxonomy(("false", "true"), name="member"), boolean=True)),
+        column("rank", Grid(2, labels=("low", "mid", "high"))),
     )
 )
-SIZES = {"age": 91, "income": 1_000_001, "day": 20_001, "trade": 3, "craft": 3, "guild": 3, "member": 2, "rank": 3}
+SIZES = {"age": 91, "income": 1_000_001, "day": 20_001, "trade": 3, "craft": 3, "member": 2, "rank": 3}
 
 
 def make(piece: Piece) -> dict[str, Codes]:
@@ -53,10 +52,6 @@ def make(piece: Piece) -> dict[str, Codes]:
     return codes
 
 
-# Of a text file, all columns are texts; those that are not labels come out in the type of their kind.
-OF_TEXT = Schema(tuple(replace(column, input_type=pa.string()) for column in SCHEMA.columns))
-
-
 def rows(pieces: int = 7, size: int = 1000, schema: Schema = SCHEMA) -> Rows:
     made = tuple(Piece(number, size, bytes(32)) for number in range(pieces))
     return Rows(schema, pieces * size, (), row_aligned=False, pieces=made, make=make)
@@ -65,7 +60,8 @@ def rows(pieces: int = 7, size: int = 1000, schema: Schema = SCHEMA) -> Rows:
 def by_the_columns(of: Rows) -> pa.Table:
     """What the columns themselves say, without any table of values."""
     codes = of.collected()
-    return pa.table({column.name: column.decode(codes[column.name]) for column in of.schema.columns})
+    values = [column.domain.decode(codes[column.name]) for column in of.schema.columns]
+    return pa.table(values, schema=of.schema.arrow)
 
 
 def test_rows_in_memory_are_what_the_columns_decode() -> None:
@@ -74,13 +70,11 @@ def test_rows_in_memory_are_what_the_columns_decode() -> None:
     assert made.equals(expected)
 
 
-def test_a_parquet_release_has_the_values_and_the_types_of_the_table(tmp_path: Path) -> None:
+def test_a_parquet_release_has_the_types_of_the_plan(tmp_path: Path) -> None:
     written = write_rows(rows(), tmp_path / "r.parquet", "r.parquet", FileFormat("parquet"))
     expected = by_the_columns(rows())
     read = papq.read_table(tmp_path / "r.parquet")
-    assert read.schema.field("craft").type == pa.large_string()
-    assert read.schema.field("trade").type == pa.string()
-    assert pa.types.is_dictionary(read.schema.field("guild").type)
+    assert read.schema.equals(SCHEMA.arrow)
     for name in expected.column_names:
         assert read[name].to_pylist() == expected[name].to_pylist()
     content = (tmp_path / "r.parquet").read_bytes()
@@ -88,7 +82,7 @@ def test_a_parquet_release_has_the_values_and_the_types_of_the_table(tmp_path: P
 
 
 def test_a_csv_release_has_the_values_of_the_table(tmp_path: Path) -> None:
-    written = write_rows(rows(schema=OF_TEXT), tmp_path / "r.csv", "r.csv", FileFormat("csv", separator=";"))
+    written = write_rows(rows(), tmp_path / "r.csv", "r.csv", FileFormat("csv", separator=";"))
     read = pacsv.read_csv(tmp_path / "r.csv", parse_options=pacsv.ParseOptions(delimiter=";"))
     assert read.num_rows == 7000
     expected = by_the_columns(rows())
@@ -102,8 +96,8 @@ def test_a_csv_release_has_the_values_of_the_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_a_csv_release_spells_values_as_arrow_does(tmp_path: Path, separator: str) -> None:
-    signed = column("debt", Grid(20, Decimal(-10), Decimal("0.5"), whole=False), pa.string(), null=True)
-    schema = Schema((*OF_TEXT.columns, signed))
+    signed = column("debt", Grid(20, Decimal(-10), Decimal("0.5"), whole=False), null=True)
+    schema = Schema((*SCHEMA.columns, signed))
 
     def with_debt(piece: Piece) -> dict[str, Codes]:
         return {**make(piece), "debt": np.arange(piece.rows) % 22 - 1}
@@ -124,7 +118,7 @@ def test_the_file_does_not_depend_on_the_number_of_threads(
     fingerprints = set()
     for threads in (1, 2, 5, 20):
         monkeypatch.setattr(ahead, "cores", lambda threads=threads: threads)
-        fingerprints.add(write_rows(rows(schema=OF_TEXT), tmp_path / "r", "r", FileFormat(file_format)).sha256)
+        fingerprints.add(write_rows(rows(), tmp_path / "r", "r", FileFormat(file_format)).sha256)
     assert len(fingerprints) == 1
 
 
@@ -147,7 +141,7 @@ def test_no_more_pieces_are_in_memory_than_threads_and_one() -> None:
 def test_progress_is_told_every_row_once(tmp_path: Path) -> None:
     for file_format in ("csv", "parquet"):
         told: list[int] = []
-        write_rows(rows(schema=OF_TEXT), tmp_path / "r", "r", FileFormat(file_format), told.append)
+        write_rows(rows(), tmp_path / "r", "r", FileFormat(file_format), told.append)
         assert told == [1000] * 7
 
 

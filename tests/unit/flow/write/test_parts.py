@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from rankveil.flow.declare import Plan, declare_alone
 from rankveil.flow.relink import Rows
 from rankveil.flow.relink.rows import Piece
 from rankveil.flow.write import OutputFolder, Written, folder
-from rankveil.flow.write.files import write_part
+from rankveil.flow.write.files import FileFormat, write_rows
 from rankveil.noise import SeededSource
 from rankveil.pipeline import release
 from rankveil.verify import verify
@@ -53,7 +54,7 @@ def parts_of(rows: Rows) -> Callable[[Path], Iterator[Written]]:
     def write(into: Path) -> Iterator[Written]:
         for piece in rows.pieces:
             name = f"part-{piece.number:05}.parquet"
-            yield write_part(rows.schema, [rows.make(piece)], into / name, name)
+            yield write_rows(replace(rows, pieces=(piece,)), into / name, name, FileFormat("parquet"))
 
     return write
 
