@@ -27,6 +27,7 @@ from rankveil.engines import table as tables
 from rankveil.flow.budget import Budget, Noise
 from rankveil.flow.declare import Plan, again, domain
 from rankveil.flow.declare.domain import Grid
+from rankveil.flow.microaggregate import by_distance, unaligned
 from rankveil.flow.microaggregate.counts import count_columns
 from rankveil.flow.protect import records
 from rankveil.flow.relink import aligned, conditional, synthetic
@@ -249,6 +250,15 @@ def test_an_order_of_rows_kept_with_public_columns_is_caught(monkeypatch: pytest
 
     monkeypatch.setattr(conditional, "out_of_order", in_order)
     assert first_problem(tmp_path, only=lambda case: "another order" in case.change).different
+
+
+def test_clusters_that_depend_on_the_order_of_the_table_are_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Records at the same distance were ranked by row number: in a sorted table that says how they were sorted."""
+    monkeypatch.setattr(unaligned, "by_distance", lambda records, k, ties_by_value: by_distance(records, k))
+    found = first_problem(tmp_path, only=of_method("multivariate"))
+    assert "times what the certificate claims" in found.problems[0]
 
 
 def test_a_certificate_that_tells_how_many_values_are_missing_is_caught(

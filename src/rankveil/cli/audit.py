@@ -71,8 +71,8 @@ def command(
     published methods are expected to be refuted, and exit code 5 says that something else came out than theory says.
 
     With --replay: a release is run on a table, every protected answer is written down, and it is run again on a
-    neighbouring table with these answers given. Both have to come out the same to the last byte, and what the answers
-    lose has to be what the certificate claims; if not, exit code 5. With --plan that is done for your plan, on tables
+    neighbouring table with these answers given. Both have to come out the same to the last byte, and the answers may
+    lose no more than the certificate claims; if not, exit code 5. With --plan that is done for your plan, on tables
     made from it; with TABLE, on your table and copies with one record replaced. Nothing is published or entered in the
     ledger, and no value of the table is shown.
 

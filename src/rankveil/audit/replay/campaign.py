@@ -30,7 +30,7 @@ from rankveil.methods import method_named
 
 SIZES = (2, 2, 3, 5, 8, 12, 20, 30, 30, 50, 90, 150, 300, 600)  # rows; a third less or so, by the dice
 LARGE = (3000, 10_000, 100_000, 200_000)
-_LARGE_EVERY = 100  # of so many pairs one is large, in long campaigns
+_LARGE_EVERY = 100  # from number 500 on, one in so many pairs is large: a matter of long campaigns
 _SPARK_EVERY = 50
 _PLAN_ROWS = (2, 5, 20, 60, 200, 600)
 _OWN_WAYS = tuple(way for way in LOCAL_WAYS if not way.table)  # a given plan says itself how texts are written
@@ -100,6 +100,7 @@ class Replay:
                     "rows": case.rows,
                     "change": case.change,
                     "problems": list(outcome.problems),
+                    "run_again": f"rankveil audit --replay --seed {case.name}{' --spark' if case.way.spark else ''}",
                 }
             )
 
@@ -154,7 +155,7 @@ def replay(
         for done, number in enumerate(numbers):
             through = engine is not None and plan is None and number % _SPARK_EVERY == _SPARK_EVERY - 1
             ways = SPARK_WAYS if through else table.ways if table else LOCAL_WAYS if plan is None else _OWN_WAYS
-            large = plan is None and pairs > _LARGE_EVERY * 5 and number % _LARGE_EVERY == _LARGE_EVERY // 2
+            large = number >= 5 * _LARGE_EVERY and number % _LARGE_EVERY == 0
             with tempfile.TemporaryDirectory(prefix="rankveil-replay-") as folder:
                 case = _case(f"{seed}-{number}", Path(folder), ways, plan, table, LARGE if large else SIZES)
                 result.add(run_pair(case, Path(folder), engine if through and case.way.file else None))
