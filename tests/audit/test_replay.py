@@ -257,7 +257,7 @@ def test_clusters_that_depend_on_the_order_of_the_table_are_caught(
 ) -> None:
     """Records at the same distance were ranked by row number: in a sorted table that says how they were sorted."""
     column = {"kind": "integer", "lower": 0, "upper": 10}
-    release = {"method": "multivariate", "epsilon": "1", "k": 2}
+    release = {"method": "multivariate", "epsilon": "1", "k": 4}
     plan = Plan.from_dict({"release": release, "columns": {"a": column, "b": column}})
     table = {"a": [0, 10] * 4, "b": [10, 0] * 4}  # all at the same distance from the corner
     neighbour = {"a": [0] * 4 + [10] * 4, "b": [10] * 4 + [0] * 4}
