@@ -41,7 +41,7 @@ fi
 say "" "Refused, as it should be (exit code 2: the plan needs a change)."
 
 heading "3. Look before you spend"
-say "$plan holds public limits and says where each comes from. The dry run reads the plan alone."
+say "$plan holds public limits and says where each comes from. The dry run counts the rows and reads nothing else."
 run rankveil release "$table" --plan "$plan" --dry-run
 
 heading "4. Release"

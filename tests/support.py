@@ -36,12 +36,15 @@ def plan_text(
     method: str = "laplace",
     epsilon: object = "1",
     k: object = None,
+    expected_rows: object = None,
     table: str = "",
 ) -> str:
     """A plan: column name -> the lines of its entry. By default one integer column 'a' from 0 to 100."""
     lines = ["[release]", f'method = "{method}"', f"epsilon = {epsilon}"]
     if k is not None:
         lines.append(f"k = {k}")
+    if expected_rows is not None:
+        lines.append(f"expected_rows = {expected_rows}")
     if table:
         lines += ["[table]", table]
     for name, entry in ({"a": INTEGER} if columns is None else columns).items():

@@ -18,6 +18,7 @@ from rankveil.flow.declare.domain import Grid
 from rankveil.flow.protect import Mechanism
 from rankveil.flow.write import Written
 from rankveil.fragments import Facts, fragment
+from rankveil.meaning import LARGE, in_words
 from rankveil.methods import Method
 
 FORMAT = 1
@@ -183,6 +184,7 @@ def statement_for(method: Method, epsilon: Decimal, delta: Decimal | None, *, fo
     else:
         amount = f"ε = {plain(epsilon)}" + ("" if delta is None else f" and δ = {plain(delta)}")
         text = f"{method.holds[:-1]} with {amount}, for tables of one size that differ in one record."
+        text += f" {in_words(epsilon, delta)}" if epsilon > LARGE else ""
     return text if for_release else "NOT FOR RELEASE: drawn from a fixed seed. " + text
 
 

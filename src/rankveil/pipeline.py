@@ -27,6 +27,7 @@ from rankveil.flow.write import FileFormat, OutputFolder, Written, as_arrow
 from rankveil.flow.write.spread import BatchMaker, write_spread
 from rankveil.fragments import fragment
 from rankveil.ledger import Ledger, Reservation, default_ledger_path, fingerprint
+from rankveil.meaning import NEEDS_CONSENT, in_words, needs_consent
 from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 
@@ -42,6 +43,9 @@ ORDER_RELEASED = (
     " something about people, as in a table sorted by income or by date of entry, it is not protected; shuffle such a"
     " table first."
 )
+
+
+LARGE_ACCEPTED = f"ε above {NEEDS_CONSENT} accepted"
 
 
 def _silent(stage: str) -> None:
@@ -100,6 +104,7 @@ def release(
     *,
     out: str | Path | None = None,
     accept_no_guarantee: bool = False,
+    accept_large_epsilon: bool = False,
     overwrite: bool = False,
     escape_formulas: bool = False,
     engine: Engine | None = None,
@@ -115,17 +120,22 @@ def release(
     `table` is a path to a CSV or Parquet file, to a folder of them or a pattern of such paths; a pandas, polars or
     Spark frame; or anything with the Arrow C stream.
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
-    (`published:...`) needs `accept_no_guarantee=True`. `escape_formulas` puts an apostrophe before labels and names of
-    a CSV release that a spreadsheet would run as formulas. The release is entered in the ledger (by default the user's
-    own, see `rankveil ledger`) before noise is drawn, and is not given back if the run fails. `reference` is noted with
-    that entry, so that whoever started a release can find out later whether it was paid for. `source` is for tests:
-    anything but the system's generator marks the certificate as not for release, and leaves the ledger alone.
+    (`published:...`) needs `accept_no_guarantee=True`, an ε above 20 `accept_large_epsilon=True`. `escape_formulas`
+    puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. The release is
+    entered in the ledger (by default the user's own, see `rankveil ledger`) before noise is drawn, and is not given
+    back if the run fails. `reference` is noted with that entry, so that whoever started a release can find out later
+    whether it was paid for. `source` is for tests: anything but the system's generator marks the certificate as not for
+    release, and leaves the ledger alone.
     `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
     (None if nobody knows).
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
-    method = check_consent(plan, accept_no_guarantee=accept_no_guarantee)
     source = SystemSource() if source is None else source
+    method = check_consent(
+        plan,
+        accept_no_guarantee=accept_no_guarantee,
+        accept_large_epsilon=accept_large_epsilon or not source.releasable,  # a test releases nothing
+    )
     engine = _engine_for(table) if engine is None else engine
     opened = engine.open(table, separator=plan.table.separator, encoding=plan.table.encoding)
     schema = declare(plan, opened)
@@ -260,7 +270,8 @@ class _Book:
         with Ledger(where, clock=clock) as ledger:
             identity = fingerprint(table, plan.release.population, ledger.key, engine.map)
             epsilon = Fraction(plan.release.epsilon) if method.differentially_private else None
-            note = f"{method.name}, reference {reference}" if reference else method.name
+            said = [method.name, *([LARGE_ACCEPTED] if _is_large(plan, method) else [])]
+            note = ", ".join([*said, *([f"reference {reference}"] if reference else [])])
             reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), note)
         return cls(where, identity, reservation, clock)
 
@@ -269,7 +280,7 @@ class _Book:
             ledger.published(self.identity, self.reservation, release_sha256)
 
 
-def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
+def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon: bool) -> Method:
     """The plan's method, if everything a person has to agree to has been agreed to."""
     method = method_named(plan.release.method)
     if method.needs_clusters and plan.release.k is None:
@@ -298,14 +309,32 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool) -> Method:
             remedy="Use it for comparison only, and say so: --accept-no-guarantee (Python: accept_no_guarantee=True)."
             " For a release with a guarantee choose another method: rankveil methods.",
         )
-    if plan.guesses:
-        lines = "\n".join(f"  {name}: {', '.join(entries)}" for name, entries in list(plan.guesses.items())[:20])
+    if _is_large(plan, method) and not accept_large_epsilon:
         raise GuaranteeError(
-            f"The plan holds guesses taken from the data that nobody has confirmed:\n{lines}",
+            in_words(plan.release.epsilon, plan.release.delta),
+            remedy=f"Choose an ε of at most {NEEDS_CONSENT}; 1 is common. Or say that you mean it:"
+            " --accept-large-epsilon (Python: accept_large_epsilon=True).",
+        )
+    if plan.guesses:
+        raise GuaranteeError(
+            f"The plan holds guesses taken from the data that nobody has confirmed:\n{_listed_guesses(plan)}",
             remedy="Replace each by what is publicly known about the column (not by what the table shows), then delete"
-            " the column's line `unconfirmed = [...]`.",
+            " the column's line `unconfirmed = [...]` (and that of [table]).",
         )
     return method
+
+
+def _is_large(plan: Plan, method: Method) -> bool:
+    """Whether the plan asks for a guarantee so weak that somebody has to say yes to it."""
+    return method.differentially_private and needs_consent(plan.release.epsilon)
+
+
+def _listed_guesses(plan: Plan) -> str:
+    """All of them; places with the same guesses share a line."""
+    places: dict[tuple[str, ...], list[str]] = {}
+    for place, entries in plan.guesses.items():
+        places.setdefault(entries, []).append(place)
+    return "\n".join(f"  {', '.join(named)}: {', '.join(entries)}" for entries, named in places.items())
 
 
 def _file_format(table: Table) -> Literal["csv", "parquet"]:
@@ -324,6 +353,11 @@ def _certificate(
     entry: Reservation | None,
 ) -> Certificate:
     public = any(not column.protected for column in schema.columns)
+    accepted = (
+        [f"An ε above {NEEDS_CONSENT} was accepted by whoever released this."]
+        if source.releasable and _is_large(plan, method)
+        else []
+    )
     return Certificate(
         rankveil_version=__version__,
         created=now,
@@ -346,7 +380,7 @@ def _certificate(
         rows=rows.row_count,
         row_aligned=rows.row_aligned,
         linkage=rows.linkage or None,
-        remarks=rows.remarks,
+        remarks=(*rows.remarks, *accepted),
         columns=tuple(certificates.describe(column) for column in rows.schema.columns),
         ledger=None if entry is None else certificates.LedgerNote(entry=entry.number, seal=entry.seal),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),

@@ -207,12 +207,12 @@ def test_a_drafted_plan_is_confirmed_by_keyboard_and_released_and_the_copy_is_re
         page.set_input_files("#table", table)
         page.get_by_role("button", name="Open").press("Enter")
         page.wait_for_url("**/columns")
-        assert "5 guesses" in page.inner_text("#counter")
+        assert "9 guesses" in page.inner_text("#counter")
         check(page, screenshots, "draft")
 
         step(page, "Release").press("Enter")
         until_heading(page, "Release")
-        assert "5 guesses nobody has confirmed" in page.inner_text("main")
+        assert "9 guesses nobody has confirmed" in page.inner_text("main")
         assert page.get_by_role("button", name="Spend").count() == 0
         page.go_back()
 
@@ -234,11 +234,12 @@ def test_a_drafted_plan_is_confirmed_by_keyboard_and_released_and_the_copy_is_re
         page.wait_for_selector("#column-1:not(.open):not(.unsure)")
         assert "0 to 120" in page.inner_text("#column-1")
         page.get_by_role("button", name="Confirm kind of city").press("Enter")
-        page.wait_for_selector("#column-2:has-text('1 guess')")
+        page.wait_for_selector("#column-2:has-text('2 guesses')")
         page.wait_for_selector("#column-2 button:focus")
         assert "city saved" in page.text_content("#said")
-        page.get_by_role("button", name="Confirm of city").press("Enter")
-        page.get_by_role("button", name="Confirm of smokes").press("Enter")
+        page.get_by_role("button", name="Confirm all of city").press("Enter")
+        page.get_by_role("button", name="Confirm all of smokes").press("Enter")
+        page.get_by_role("button", name="Confirm of name").press("Enter")
         page.wait_for_selector("#counter:has-text('Everything is confirmed')")
         page.locator("#plan-text summary").click()
         assert "unconfirmed" not in page.inner_text("#code-plan")
@@ -306,7 +307,7 @@ def test_cards_confirmed_in_quick_succession_leave_the_keyboard_alone_and_are_co
         for name in ("age", "city"):
             page.get_by_role("button", name=re.compile(rf"^Confirm( all)? of {name}$")).press("Enter")
         first = sent(1)
-        page.get_by_role("button", name=re.compile("of smokes$")).focus()
+        page.get_by_role("button", name=re.compile("all of smokes$")).focus()
         assert len(held) == 1, "the second waits for the answer to the first"
         first.continue_()
         second = sent(2)
@@ -314,7 +315,44 @@ def test_cards_confirmed_in_quick_succession_leave_the_keyboard_alone_and_are_co
         assert "smokes" in page.evaluate("document.activeElement.textContent")
         second.continue_()
         page.wait_for_selector("#column-2:not(.unsure)")
-        assert "1 column" in page.inner_text("#counter")
+        assert "2 columns" in page.inner_text("#counter")
+        tab.close()
+
+
+def test_a_large_epsilon_is_explained_and_confirmed_and_a_cap_is_set(
+    browser: Any, tmp_path: Path, screenshots: Path
+) -> None:
+    table, plan = people(tmp_path)
+    with serving(tmp_path, table, "--plan", plan) as server:
+        tab = Tab(browser, server)
+        page = tab.page
+        page.goto(server.address)
+        page.get_by_role("link", name="Method and ε").click()
+        page.fill("#epsilon", "12")
+        page.wait_for_selector("#epsilon-meaning.warn-text:has-text('hardly a limit')")
+        page.fill("#epsilon", "1000")
+        page.wait_for_selector("#epsilon-meaning:has-text('no meaningful limit')")
+        assert "Infinity" not in page.inner_text("main")
+        page.get_by_text("Published methods, for comparison").click()
+        page.check("#method-published-ranking")
+        page.wait_for_selector("#epsilon-meaning:has-text('promises nothing')")
+        page.check("#method-synthetic")
+        page.wait_for_selector("#epsilon-meaning:has-text('no meaningful limit')")
+        check(page, screenshots, "large-epsilon")
+        page.get_by_role("button", name="Keep and go on").click()
+        until_heading(page, "Release")
+        page.locator("details.cap summary").click()
+        check(page, screenshots, "cap")
+        page.fill("#cap-epsilon", "1500")
+        page.check("#set-once")
+        page.get_by_role("button", name="Set the cap").click()
+        page.wait_for_selector(".budget:has-text('1500')")
+        page.get_by_role("button", name="Spend").click()
+        assert page.locator("#accept-large:invalid").count() == 1, "the browser asks for the tick"
+        page.check("#accept-large")
+        page.get_by_role("button", name="Spend").click()
+        until_heading(page, "Released")
+        assert "no meaningful limit" in page.inner_text(".statement.warn")
         tab.close()
 
 
@@ -331,7 +369,7 @@ def test_the_flow_works_without_scripts(browser: Any, tmp_path: Path) -> None:
         page.get_by_role("button", name="Show its fields").click()
         page.get_by_label("First day").wait_for()
         page.get_by_role("link", name="Leave as it was").click()
-        for name in ("age", "city", "smokes"):
+        for name in ("name", "age", "city", "smokes"):
             page.get_by_role("button", name=re.compile(rf"^Confirm( all)? of {name}$")).click()
         assert "Everything is confirmed" in page.inner_text("#counter")
         page.get_by_role("link", name="Method and ε").click()

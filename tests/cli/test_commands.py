@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.support import INTEGER, Ran, category, files_in, integer
@@ -69,29 +70,54 @@ def test_options_take_the_place_of_the_plans_settings(
 @pytest.mark.parametrize(
     "method", ["laplace", "published:individual-ranking", "published:multivariate", "published:mdav"]
 )
-def test_a_dry_run_reads_no_data_and_writes_nothing(cli: Cli, write_plan: Write, tmp_path: Path, method: str) -> None:
+def test_a_dry_run_counts_the_rows_and_writes_nothing(
+    cli: Cli, write_plan: Write, write_table: Write, tmp_path: Path, method: str
+) -> None:
     plan = write_plan({"a": integer(9, more="null = true"), "b": category(["x", "y"])}, method=method, k=2)
-    done = cli("release", tmp_path / "no-such-table.csv", "--plan", plan, "--out", tmp_path / "out", "--dry-run")
+    table = write_table("a,b\n1,x\n700,nonsense\n,y\n")
+    done = cli("release", table, "--plan", plan, "--out", tmp_path / "out", "--dry-run")
     assert done.code == 0, done.err
-    assert "no data were read" in done.out
-    assert files_in(tmp_path) == ["plan.toml"]
+    assert "rows = 3" in done.out
+    assert "only the number of rows was read" in done.out
+    assert files_in(tmp_path) == ["plan.toml", "table.csv"]
 
 
-def test_a_dry_run_does_not_even_open_a_poisoned_table(
-    cli: Cli, write_plan: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_dry_run_uses_the_tables_own_number_of_rows_whatever_the_plan_expects(
+    cli: Cli, write_plan: Write, write_table: Write
+) -> None:
+    plan = write_plan({"a": INTEGER, "b": category(["x", "y"])}, method="synthetic", expected_rows=77)
+    text = "a,b\n" + 60 * '1,"two\nlines"\n' + 40 * "2,x\n"
+    said = json.loads(cli("release", write_table(text), "--plan", plan, "--dry-run", "--json").out)
+    assert (said["rows"], said["rows_assumed"], said["rows_counted"]) == (100, False, True)
+    parquet = write_table(pa.table({"a": [1] * 123, "b": ["x"] * 123}))
+    said = json.loads(cli("release", parquet, "--plan", plan, "--dry-run", "--json").out)
+    assert (said["rows"], said["rows_counted"]) == (123, True)
+
+
+def test_the_rows_of_a_parquet_file_are_counted_without_reading_one(
+    cli: Cli, write_plan: Write, write_table: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def poisoned(*arguments: object, **more: object) -> None:
-        raise AssertionError("the table was opened")
+        raise AssertionError("rows were read")
 
-    monkeypatch.setattr("rankveil.engines.open_table", poisoned)
-    monkeypatch.setattr("rankveil.engines.source.open_table", poisoned)
-    monkeypatch.setattr("rankveil.engines.local.open_table", poisoned)
-    assert cli("release", tmp_path, "--plan", write_plan(), "--dry-run").code == 0
-    assert cli("release", tmp_path, "--plan", write_plan(), "--out", tmp_path / "out").code == 1
+    monkeypatch.setattr("rankveil.engines.table.Table.batches", poisoned)
+    table = write_table(pa.table({"a": [1, 2, 3]}))
+    assert "rows = 3" in cli("release", table, "--plan", write_plan({"a": INTEGER}), "--dry-run").out
+
+
+def test_a_dry_run_without_its_table_needs_the_plans_word_on_the_number_of_rows(
+    cli: Cli, write_plan: Write, tmp_path: Path
+) -> None:
+    absent = tmp_path / "no-such-table.csv"
+    assert cli("release", absent, "--plan", write_plan(), "--dry-run").code == 3
+    said = cli("release", absent, "--plan", write_plan(expected_rows=500), "--dry-run")
+    assert said.code == 0, said.err
+    assert "rows = 500" in said.out
+    assert "no table was read" in said.out
 
 
 def test_a_dry_run_shows_guesses_that_a_release_would_refuse(cli: Cli, write_plan: Write, tmp_path: Path) -> None:
-    plan = write_plan({"a": integer(9, more='unconfirmed = ["upper"]')})
+    plan = write_plan({"a": integer(9, more='unconfirmed = ["upper"]')}, expected_rows=9)
     assert "a release would refuse" in cli("release", "t.csv", "--plan", plan, "--dry-run").out
     said = json.loads(cli("release", "t.csv", "--plan", plan, "--dry-run", "--json").out)
     assert said["unconfirmed"] == {"a": ["upper"]}
@@ -100,7 +126,7 @@ def test_a_dry_run_shows_guesses_that_a_release_would_refuse(cli: Cli, write_pla
 
 @pytest.mark.parametrize("name", ["a[/b]", "[bold]x", "ε ", "with space", "a.b"])
 def test_column_names_are_shown_as_they_are(cli: Cli, write_plan: Write, name: str) -> None:
-    done = cli("release", "t.csv", "--plan", write_plan({name: INTEGER}), "--dry-run")
+    done = cli("release", "t.csv", "--plan", write_plan({name: INTEGER}, expected_rows=9), "--dry-run")
     assert done.code == 0, done.err
     assert name.strip() in done.out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import tomllib
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -68,11 +69,57 @@ def test_kinds_are_guessed_from_the_values(write_table: Write) -> None:
 
 def test_everything_taken_from_the_data_is_marked_as_a_guess(write_table: Write) -> None:
     guesses = drafted(write_table(MIXED)).guesses
-    assert guesses["age"] == ("kind", "lower", "upper")
-    assert guesses["height"] == ("kind", "lower", "upper", "step")
-    assert guesses["city"] == ("kind", "categories")
-    assert guesses["member"] == ("kind",)
-    assert set(guesses) == {"id", "age", "height", "born", "member", "city"}
+    assert guesses["age"] == ("kind", "lower", "upper", "null")
+    assert guesses["height"] == ("kind", "lower", "upper", "step", "null")
+    assert guesses["born"] == ("kind", "lower", "upper", "format", "null")
+    assert guesses["city"] == ("kind", "categories", "null")
+    assert guesses["member"] == ("kind", "null")
+    assert guesses["comment"] == guesses["empty"] == ("kind",), "leaving a column out is a guess like any other"
+    assert guesses["[table]"] == ("decimal",)
+    assert set(guesses) == {*MIXED.split("\n")[0].split(","), "[table]"}
+
+
+def test_a_table_that_could_have_made_another_draft_has_a_mark_wherever_the_drafts_differ() -> None:
+    """Two tables with the same columns: whatever the drafts say differently is marked in both."""
+    one = pa.table({"a": ["1", "2"], "b": ["x", "y"], "c": ["2020-01-01", "2021-01-01"], "d": ["1.5", "2.5"]})
+    two = pa.table({"a": [None, "2000"], "b": ["1", "2"], "c": ["true", None], "d": ["1,5", "2,5"]})
+    first, second = (tomllib.loads(draft(open_table(table))) for table in (one, two))
+    for parts in (
+        (first["table"], second["table"]),
+        *zip(first["columns"].values(), second["columns"].values(), strict=True),
+    ):
+        for key in {*parts[0], *parts[1]} - {"unconfirmed"}:
+            if parts[0].get(key) != parts[1].get(key):
+                assert all(key in part["unconfirmed"] for part in parts if key in part), (parts, key)
+
+
+def test_the_number_of_rows_is_written_and_is_no_guess(write_table: Write) -> None:
+    plan = drafted(write_table('a,b\n1,"two\nlines"\n2,x\n3,y\n'))
+    assert plan.release.expected_rows == 3
+    assert "[release]" not in plan.guesses
+
+
+def test_the_refusal_of_a_draft_names_every_column_that_holds_guesses(
+    cli: Cli, write_table: Write, tmp_path: Path
+) -> None:
+    names = [f"column{place}" for place in range(64)]
+    table = write_table(",".join(names) + "\n" + 2 * (",".join("1.5" for _ in names) + "\n"))
+    assert cli("init", table, "--out", tmp_path / "plan.toml").code == 0
+    said = cli("release", table, "--plan", tmp_path / "plan.toml", "--out", tmp_path / "out").err
+    assert all(f"{name}" in said.replace(",", " ").replace(":", " ").split() for name in names)
+    assert "[table]: decimal" in said
+    assert len(said.splitlines()) < 10, "columns with the same guesses share a line"
+
+
+def test_a_confirmation_of_the_columns_alone_leaves_the_decimal_mark_unconfirmed(
+    cli: Cli, write_table: Write, tmp_path: Path
+) -> None:
+    table = write_table("a;b\n1,5;2\n3,25;4\n")
+    head, *columns = draft(open_table(table)).split("[columns.")
+    (tmp_path / "plan.toml").write_text(head + "[columns.".join(["", *map(confirmed, columns)]))
+    done = cli("release", table, "--plan", tmp_path / "plan.toml", "--out", tmp_path / "out")
+    assert done.code == 2
+    assert "[table]: decimal" in done.err
 
 
 def test_missing_values_are_noticed_and_marked(write_table: Write) -> None:
@@ -86,7 +133,7 @@ def test_a_draft_is_refused_by_a_release_until_it_is_confirmed(cli: Cli, write_t
     table = write_table(MIXED)
     done = cli("init", table, "--out", tmp_path / "plan.toml")
     assert done.code == 0, done.err
-    assert "6 with guesses" in done.out
+    assert "8 columns, all with guesses" in done.out
     text = (tmp_path / "plan.toml").read_text()
     assert text.startswith("# INTERNAL DRAFT")
     assert cli("release", table, "--plan", tmp_path / "plan.toml", "--out", tmp_path / "out").code == 2
@@ -173,7 +220,7 @@ numbers = st.one_of(
 def test_any_numbers_make_a_draft_that_can_be_released_once_confirmed(texts: list[str]) -> None:
     plan = Plan.parse(confirmed(draft(open_table(pa.table({"a": texts})))))
     if plan.columns["a"].kind in ("integer", "number"):
-        release(pa.table({"a": texts}), plan.with_release(method="laplace", epsilon="100"))
+        release(pa.table({"a": texts}), plan.with_release(method="laplace", epsilon="20"))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +243,7 @@ def test_any_numbers_make_a_draft_that_can_be_released_once_confirmed(texts: lis
 )
 def test_constant_tiny_and_huge_columns_can_be_drafted_and_released(values: list[str]) -> None:
     plan = Plan.parse(confirmed(draft(open_table(pa.table({"a": values})))))
-    release(pa.table({"a": values}), plan.with_release(method="laplace", epsilon="100"))
+    release(pa.table({"a": values}), plan.with_release(method="laplace", epsilon="20"))
 
 
 @pytest.mark.parametrize("value", ["1e400", "1e999999999", "9" * 5000, "1e-400"])
@@ -265,7 +312,7 @@ def test_the_public_data_sets_can_be_drafted_and_released(data_folder: Path, nam
     table = data_folder / f"{name}.csv"
     plan = drafted(table)
     dropped = {column for column, entry in plan.columns.items() if entry.kind == "drop"}
-    assert set(plan.guesses) == set(plan.columns) - dropped
+    assert set(plan.guesses) - {"[table]"} == set(plan.columns)
     assert dropped == ({"UTILNAME"} if name == "eia" else set())
     if name != "adult":  # the full one is the same table and more
         releasable(table)
@@ -286,7 +333,7 @@ def test_init_does_not_replace_a_plan_unless_asked(cli: Cli, write_table: Write,
 
 def test_init_with_json_names_the_guesses(cli: Cli, write_table: Write, tmp_path: Path) -> None:
     said = json.loads(cli("init", write_table("a\n1\n2\n"), "--out", tmp_path / "p.toml", "--json").out)
-    assert said["unconfirmed"] == {"a": ["kind", "lower", "upper"]}
+    assert said["unconfirmed"] == {"a": ["kind", "lower", "upper", "null"]}
 
 
 @pytest.mark.parametrize("content", ["", "a\n", "a", "a,a\n1,2\n", "a,b\n1,2,3\n", b"\x00\x01\x02"])

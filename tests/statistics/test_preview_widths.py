@@ -1,4 +1,4 @@
-"""Widths that a dry run states, against draws and, for `synthetic` on linear scales, against whole releases.
+"""Widths that a dry run states, against draws and, for `synthetic`, against the noise and the tables of whole releases.
 
 False alarms   A width is said to hold in 95 of 100 draws. The number of draws outside is binomial with at most 5 %; a
                check fails if that many or more occur with probability below 1e-6 (exact tail), and each check has
@@ -8,8 +8,10 @@ False alarms   A width is said to hold in 95 of 100 draws. The number of draws o
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
-from functools import cache
+from itertools import count
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +19,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.pure_or_delta import outcomes, plan_for, shapes
 from rankveil.engines import open_table
-from rankveil.evaluate import measure_all
 from rankveil.flow.budget import Budget, Noise
-from rankveil.flow.declare import Plan, Records, declare
+from rankveil.flow.declare import Plan, declare
 from rankveil.flow.declare.dataset import Dataset
+from rankveil.flow.protect.marginals import choose
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
 from rankveil.preview import Preview, preview
@@ -79,7 +82,7 @@ def by_value(
 def test_single_values_stay_within_the_stated_width(epsilon: str) -> None:
     looked, before, after = by_value({"kind": "integer", "lower": 0, "upper": 1000}, epsilon, [500] * DRAWS)
     (expected,) = looked.expectations
-    assert expected.question == "one value"
+    assert expected.question == "noise on one value"
     assert expected.reach is not None
     moved = np.abs(after - before).astype(np.float64)
     assert not too_many_outside(moved, expected.reach)
@@ -94,7 +97,7 @@ def test_means_of_clusters_stay_within_the_stated_width() -> None:
         {"kind": "integer", "lower": 0, "upper": 1000}, "10000", [500] * DRAWS, method="multivariate", k=k
     )
     (expected,) = looked.expectations
-    assert expected.question == "mean of 10 neighbours"
+    assert expected.question == "noise on the mean of 10 neighbours"
     assert expected.reach is not None
     assert 50 < expected.reach < 400
     moved = np.sort(np.abs(after - before))[::k].astype(np.float64)  # k rows share a draw
@@ -116,83 +119,88 @@ def test_labels_are_kept_as_often_as_stated() -> None:
     assert stats.binomtest(kept, DRAWS, share - 0.02).pvalue < FALSE_ALARM
 
 
-# Whole releases of the method synthetic
+# Whole releases of the method synthetic, of tables of many shapes
 
 
-ROWS, RUNS = 8_000, 16
+ENOUGH = 600  # draws of noise, for a width that is half as large to be noticed
 
 
-@cache
-def releases(epsilon: str, delta: str | None) -> tuple[Preview, Records, list[Records]]:
-    columns = {
-        "age": {"kind": "integer", "lower": 0, "upper": 99},
-        "income": {"kind": "integer", "lower": 0, "upper": 100_000},
-        "born": {"kind": "date", "lower": "1950-01-01", "upper": "2019-12-31"},
-        "job": {"kind": "category", "categories": [f"j{place}" for place in range(14)]},
-        "land": {"kind": "category", "categories": [f"c{place}" for place in range(40)]},
-        "member": {"kind": "boolean"},
-    }
-    settings = {"epsilon": epsilon, "expected_rows": ROWS} | ({} if delta is None else {"delta": delta})
-    plan = Plan.from_dict({"release": settings, "columns": columns})
-    rng = np.random.default_rng(1)
-    income = rng.integers(0, 100_001, ROWS)
-    # People with 0, and born on the first day: where there are none, their cell is emptied and nothing is off.
-    income[rng.random(ROWS) < 0.05] = 0
-    rare = 1 / np.arange(1, 41) ** 1.5  # few common labels and many rare ones: hardest for counts that must add up
-    table = open_table(
-        pa.table(
-            {
-                "age": np.clip(income // 1050 + rng.integers(0, 5, ROWS), 0, 99),
-                "income": income,
-                "born": np.datetime64("1950-01-01") + np.maximum(rng.integers(-1_000, 25_567, ROWS), 0),
-                "job": [f"j{place}" for place in rng.integers(0, 14, ROWS)],
-                "land": [f"c{place}" for place in rng.choice(40, ROWS, p=rare / rare.sum())],
-                "member": rng.random(ROWS) < 0.3,
-            }
-        )
-    )
-    dataset = Dataset(declare(plan, table), table)
-    method = METHODS["synthetic"]
+@pytest.fixture
+def first_draws(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[NDArray[np.float64]]]:
+    """The first noise that every column's counts get, in the order of releases."""
+    found: dict[str, list[NDArray[np.float64]]] = {}
+    waiting: list[str] = []
+    drawn, added = choose._drawn, Noise.added_to
+
+    def noting(counts: Any, *rest: Any) -> Any:
+        waiting.append(counts.grid.column.name)
+        return drawn(counts, *rest)
+
+    def adding(self: Noise, values: NDArray[np.int64], source: Any) -> NDArray[np.int64]:
+        noisy = added(self, values, source)
+        if waiting:
+            found.setdefault(waiting.pop(), []).append(np.abs(noisy - values).astype(np.float64).ravel())
+        return noisy
+
+    monkeypatch.setattr(choose, "_drawn", noting)
+    monkeypatch.setattr(Noise, "added_to", adding)
+    return found
+
+
+@pytest.mark.parametrize("delta", [None, "1e-9"])
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+@pytest.mark.parametrize("shape", [name for name, _ in shapes(2)])
+def test_whole_releases_draw_the_noise_and_measure_the_pairs_that_were_announced(
+    first_draws: dict[str, list[NDArray[np.float64]]], shape: str, epsilon: str, delta: str | None
+) -> None:
+    """Spikes at the upper end, heavy tails, constants, missing values, 50 columns: what is printed holds for all."""
+    rows = 1_500
+    columns = dict(shapes(rows))[shape]
+    plan = plan_for(columns, epsilon, rows).with_release(delta=delta)
+    content = pa.table({name: pa.array(values) for name, (_, values) in columns.items()})
+    looked, table = preview(plan, table=content), open_table(content)
+    assert (looked.rows, looked.rows_assumed) == (rows, False)
+    dataset, method = Dataset(declare(plan, table), table), METHODS["synthetic"]
     counted = method.microaggregate(dataset, 1)
-    made = []
-    for run in range(RUNS):
+    for run in count():
+        if sum(len(each) for found in first_draws.values() for each in found) > ENOUGH:
+            break
         budget = Budget(Fraction(epsilon), None if delta is None else Fraction(delta))
         source = SeededSource(run)
-        rows = method.relink(method.protect(counted, budget, source), budget, source)
-        made.append(Records(rows.schema, rows.collected(), ROWS))
-    return preview(plan), dataset.records(), made
-
-
-def errors_of(question: str, column: str, original: Records, released: Records) -> NDArray[np.float64]:
-    before, after = original.codes[column], released.codes[column]
-    if question == "median":
-        return np.array([abs(float(np.median(before)) - float(np.median(after)))])
-    size = int(max(before.max(), after.max())) + 1
-    errors = np.abs(np.bincount(before, minlength=size) - np.bincount(after, minlength=size)).astype(np.float64)
-    return errors if question.startswith("people with one") else errors[:1]
-
-
-SETTINGS = [("1", None), ("10", None), ("1", "1e-9")]
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), SETTINGS)
-def test_counts_and_medians_of_whole_releases_stay_within_the_stated_widths(epsilon: str, delta: str | None) -> None:
-    looked, original, made = releases(epsilon, delta)
-    asked = {(expectation.column, expectation.question) for expectation in looked.expectations}
-    assert {("age", "median"), ("income", "median"), ("income", "people with 0"), ("born", "median")} <= asked
+        released = method.protect(counted, budget, source)
+        if run == 0:
+            made = method.relink(released, budget, source)
+            _check_linkage(looked.linkage, made.linkage, [note.name for note in made.notes])
+    share_of_reach = []
     for expected in looked.expectations:
         assert expected.reach is not None
-        found = np.concatenate([errors_of(expected.question, expected.column, original, each) for each in made])
-        assert not too_many_outside(found, expected.reach), (expected, np.quantile(found, MOST))
-        # Not so wide that it says nothing; and a width of a fifth is caught, where there are enough figures to tell.
-        assert expected.reach <= max(8 * float(np.quantile(found, MOST)), 2.0), expected
-        assert len(found) < 100 or too_many_outside(found, expected.reach / 5), expected
+        drawn = first_draws[expected.column]
+        stated = re.search(r"one of (\d+) ranges", expected.question)
+        assert stated is None or {len(each) for each in drawn} == {int(stated[1])}, "as many counts as were announced"
+        share_of_reach.append(np.concatenate(drawn) / expected.reach)
+    assert len(share_of_reach) == len(columns)
+    pooled = np.concatenate(share_of_reach)
+    assert not too_many_outside(pooled, 1.0)
+    assert too_many_outside(pooled, 0.5), "half as wide is noticed"
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), SETTINGS)
-def test_the_expected_error_of_columns_is_an_upper_guide_and_not_a_wild_one(epsilon: str, delta: str | None) -> None:
-    looked, original, made = releases(epsilon, delta)
-    errors = [measure_all(original, each).total_variation for each in made]
-    seen = float(np.mean([error for error in errors if error is not None]))
-    assert looked.one_way_error is not None
-    assert seen <= looked.one_way_error <= 3 * seen
+def _check_linkage(said: str, kind: str, names: list[str]) -> None:
+    tables = [name for name in names if name.endswith("two-way tables")]
+    if kind == "tables":
+        count = tables[0].split(", ")[1].split()[0]
+        assert f"by {count} noisy two-way tables" in said or f"all {count} pairs" in said
+    else:
+        assert not tables
+        assert {"copula": "one noisy correlation per pair", "none": "Nothing is measured about pairs"}[
+            kind
+        ] in said or (kind == "none" and said == "")
+
+
+def test_the_advice_on_delta_agrees_with_whole_releases() -> None:
+    """Tables of eight shapes at three ε: the way that is advised has the smaller measured error in 19 of 24 cases or
+    more. Seeded, so that it passes again; a coin would pass with probability 0.0033, advice turned round never."""
+    found = list(outcomes(2_000, runs=1))
+    right = sum(each.right for each in found)
+    assert len(found) == 24
+    assert right >= 19, [(each.table, each.epsilon) for each in found if not each.right]
+    assert {each.expected.better for each in found} == {"pure", "delta"}

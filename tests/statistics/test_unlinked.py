@@ -228,7 +228,7 @@ def test_a_mixed_table_with_missing_values_comes_back_with_its_rows_types_and_do
     made = released(table, columns, method=method, epsilon=epsilon, k=10, seed=4)
     result = made.table
     assert result.num_rows == n
-    assert result.schema == pa.table(table).schema
+    assert result.schema.types == pa.table(table).schema.types
     assert not made.certificate.row_aligned
     present = {name: [value for value in result[name].to_pylist() if value is not None] for name in columns}
     assert all(17 <= age <= 90 for age in present["age"])

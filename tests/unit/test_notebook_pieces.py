@@ -31,7 +31,7 @@ def test_a_release_shows_its_certificate_and_first_protected_rows(kind: type) ->
 
 
 def test_labels_are_escaped() -> None:
-    made = release(pa.table({"a": [1] * 200, "b": ["<i>z</i>"] * 200}), Plan.parse(plan_text(COLUMNS, epsilon="100")))
+    made = release(pa.table({"a": [1] * 200, "b": ["<i>z</i>"] * 200}), Plan.parse(plan_text(COLUMNS, epsilon="20")))
     text = made._repr_html_()
     assert "&lt;i&gt;z&lt;/i&gt;" in text
     assert "<i>" not in text

@@ -6,14 +6,20 @@ import json
 import re
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import rankveil as rv
+from rankveil.flow.budget import Budget, Price
 from rankveil.flow.declare import Plan
 from rankveil.methods import METHODS
+from rankveil.noise import SeededSource
 from rankveil.report import preview as page
 from tests.support import Ran, category, integer, plan_text
 
@@ -45,24 +51,79 @@ def test_every_method_has_a_dry_run_and_its_budget_adds_up(method: str) -> None:
 
 def test_more_rows_make_counts_relatively_more_exact_and_the_plans_own_number_counts() -> None:
     few, many = (rv.preview(plan_of(), rows) for rows in (2_000, 200_000))
-    assert few.one_way_error is not None
-    assert many.one_way_error is not None
-    assert many.one_way_error < few.one_way_error / 10
+    assert few.choice is not None
+    assert many.choice is not None
+    assert many.choice.pure < few.choice.pure / 10
     assert rv.preview(plan_of()).rows_assumed
     assert not few.rows_assumed
     assert rv.preview(plan_of().with_release(expected_rows=2_000)) == few
 
 
-def test_a_tiny_epsilon_is_called_mostly_noise_and_a_large_one_is_not() -> None:
+def test_noise_larger_than_an_average_count_is_said_and_smaller_noise_is_not() -> None:
     warned = rv.preview(plan_of(epsilon="0.001"), 2000).warnings
     assert any(text.startswith("age") or ", age" in text for text in warned)
-    assert all("mostly noise" in text or "independent of each other" in text for text in warned)
-    assert any("independent of each other" in text for text in warned)
+    assert all("larger than the number of people" in text or "is not measured" in text for text in warned)
     assert rv.preview(plan_of(epsilon="10"), 100_000).warnings == ()
 
 
+def test_nothing_is_said_that_a_table_could_contradict() -> None:
+    """Medians, errors of whole releases and independence were said once, and did not hold for every table."""
+    for epsilon, rows in product(("0.001", "0.1", "1", "10"), (300, 5_000, 100_000)):
+        looked = rv.preview(plan_of(epsilon=epsilon), rows)
+        text = page.of_preview(looked) + json.dumps(looked.as_dict())
+        for words in ("at most about", "median", "independent of each other", "mostly noise", "spread evenly"):
+            assert words not in text
+        assert all(expectation.question.startswith("noise on the") for expectation in looked.expectations)
+
+
+def test_the_rows_of_a_table_are_counted_in_python_too() -> None:
+    table = pa.table({name: ["1"] * 321 for name in COLUMNS})
+    assert rv.preview(plan_of(), table=table) == rv.preview(plan_of(), 321)
+
+
+def test_public_columns_count_among_the_pairs_unless_both_are_public() -> None:
+    columns = {name: integer(9, more='role = "public"' if name in "ab" else "") for name in "abc"}
+    looked = rv.preview(Plan.parse(plan_text(columns, method="synthetic")), 100_000)
+    assert looked.linkage == "Columns are linked by noisy two-way tables of all 2 pairs."
+    alone = {name: entry for name, entry in columns.items() if name != "b"}
+    assert "all 1 pairs" in rv.preview(Plan.parse(plan_text(alone, method="synthetic")), 100_000).linkage
+
+
+# Pure ε, or a δ as well
+
+
+def test_many_columns_are_advised_to_take_a_delta_and_few_are_not() -> None:
+    many = {f"c{place}": category(["a", "b", "c"]) for place in range(40)}
+    for columns, better in ((many, "delta"), ({"c": category(["a", "b", "c"])}, "pure")):
+        for delta in (None, "1e-9"):
+            plan = Plan.parse(plan_text(columns, method="synthetic")).with_release(delta=delta)
+            looked = rv.preview(plan, 10_000)
+            assert looked.choice is not None
+            assert looked.choice.better == better
+            assert f"{looked.choice.pure:.2g} with ε alone" in page.of_preview(looked)
+            assert f"{looked.choice.with_delta:.2g} with δ = 1e-9" in page.of_preview(looked)
+            assert "not a limit" in page.of_preview(looked)
+    assert rv.preview(plan_of("laplace"), 10_000).choice is None
+
+
+def test_what_the_noise_alone_moves_is_what_noise_on_counts_moves() -> None:
+    """One column of labels: the figure is the mean total variation between counts and noisy counts."""
+    labels = [f"l{place}" for place in range(12)]
+    plan = Plan.parse(plan_text({"c": category(labels)}, method="synthetic"))
+    found = rv.preview(plan, 2_000).choice
+    assert found is not None
+    source = SeededSource(11)
+    for figure, noise in (
+        (found.pure, Price("epsilon", Fraction(1)).laplace_or_gaussian(l1=2, l2_squared=2)),
+        (found.with_delta, Budget(Fraction(1), Fraction(1, 10**9)).whole.laplace_or_gaussian(l1=2, l2_squared=2)),
+    ):
+        drawn = noise.added_to(np.zeros((4_000, 12), np.int64), source)
+        assert figure == pytest.approx(float(np.abs(drawn).sum(axis=1).mean()) / 2 / 2_000, rel=0.05)
+
+
 @pytest.mark.parametrize(
-    ("epsilon", "words"), [("1", "two-way tables"), ("0.1", "correlation"), ("0.001", "not linked")]
+    ("epsilon", "words"),
+    [("1", "two-way tables"), ("0.1", "correlation"), ("0.001", "Nothing is measured about pairs")],
 )
 def test_the_rule_for_linkage_is_said_in_words(epsilon: str, words: str) -> None:
     assert words in rv.preview(plan_of(epsilon=epsilon), 20_000 if epsilon == "1" else 5_000).linkage
@@ -71,19 +132,19 @@ def test_the_rule_for_linkage_is_said_in_words(epsilon: str, words: str) -> None
 def test_the_dry_run_in_the_terminal_shows_the_split_the_widths_and_the_warnings(
     cli: Callable[..., Ran], write_plan: Callable[..., Path]
 ) -> None:
-    shown = cli(
-        "release", "t.csv", "--plan", write_plan(plan_text(COLUMNS, method="synthetic", epsilon="0.01")), "--dry-run"
-    )
+    plan = write_plan(plan_text(COLUMNS, method="synthetic", epsilon="0.01", expected_rows=900))
+    shown = cli("release", "t.csv", "--plan", plan, "--dry-run")
     assert shown.code == 0, shown.err
-    for words in ("budget: columns, each by itself", "what you ask", "Worth knowing", "mostly noise", "expected_rows"):
+    for words in ("budget: columns, each by itself", "what noise", "Worth knowing", "with ε alone", "not a limit"):
         assert words in shown.out
 
 
 def test_json_says_the_same(cli: Callable[..., Ran]) -> None:
     said = json.loads(cli("release", "t.csv", "--plan", ADULT, "--dry-run", "--json").out)
     assert said["rows"] == 32561
-    assert said["expectations"][0]["question"] == "median"
-    assert said["linkage"].startswith("Columns are linked by 25 two-way tables")
+    assert said["expectations"][0]["question"] == "noise on the count of one of 7 ranges"
+    assert said["linkage"] == "Columns are linked by 25 noisy two-way tables, of 105 possible ones."
+    assert said["noise_alone"]["better"] == "delta"
     assert sum(part["share"] for part in said["split"]) == pytest.approx(1)
 
 

@@ -49,9 +49,11 @@ def released(visitor: Visitor, plan: str = PEOPLE_PLAN) -> tuple[str, str]:
 def test_an_upload_is_drafted_and_every_guess_waits_to_be_confirmed(visitor: Visitor) -> None:
     working = visitor.upload()
     plan = working.plan()
-    assert set(plan.guesses) == {"age", "city", "smokes"}
+    assert set(plan.guesses) == {"name", "age", "city", "smokes"}
     text = visitor.get(f"/w/{working.id}/columns").text
-    assert "5 guesses" in text
+    assert "9 guesses" in text
+    assert "left out: not read, not released" in text
+    assert "never: a table with missing values is refused" in text
     assert "Internal" in text
     assert working.read().rows == 300
 
@@ -61,8 +63,29 @@ def test_each_guess_is_confirmed_by_itself(visitor: Visitor) -> None:
     place = list(working.plan().columns).index("age")
     data = {"action": "confirm", "version": "0", "entries": "lower,upper"}
     assert visitor.post(f"/w/{working.id}/columns/{place}", data).status_code == 303
-    assert working.plan().columns["age"].unconfirmed == ("kind",)
-    assert set(working.plan().guesses) == {"age", "city", "smokes"}
+    assert working.plan().columns["age"].unconfirmed == ("kind", "null")
+    assert "null = false" in working.read().plan, "what is to be confirmed is shown"
+    data = {"action": "confirm", "version": "0", "entries": ""}
+    assert visitor.post(f"/w/{working.id}/columns/0", data).status_code == 303
+    assert set(working.plan().guesses) == {"age", "city", "smokes"}, "leaving a column out is confirmed as well"
+
+
+def test_how_the_file_is_read_is_confirmed_by_itself(visitor: Visitor) -> None:
+    working = visitor.upload("a;b\n1,5;2\n3,25;4\n")
+    plan = working.plan()
+    assert (plan.table.decimal, plan.guesses["[table]"]) == (",", ("decimal",))
+    text = visitor.get(f"/w/{working.id}/columns").text
+    assert "How the file is read" in text
+    assert "2 columns and how the file is read" in text
+    for place in range(2):
+        data = {"action": "confirm", "version": "0", "entries": ""}
+        assert visitor.post(f"/w/{working.id}/columns/{place}", data).status_code == 303
+    assert "1 guess" in visitor.get(f"/w/{working.id}/release").text
+    assert visitor.post(f"/w/{working.id}/columns/table", {"version": "0", "decimal": "x"}).status_code == 422
+    assert visitor.post(f"/w/{working.id}/columns/table", {"version": "7", "decimal": ","}).status_code == 409
+    assert visitor.post(f"/w/{working.id}/columns/table", {"version": "0", "decimal": ","}).status_code == 303
+    assert working.plan().guesses == {}
+    assert working.plan().table.decimal == ","
 
 
 def test_a_saved_form_is_what_the_plan_says_and_nothing_of_it_is_a_guess(visitor: Visitor) -> None:
@@ -318,7 +341,7 @@ def test_a_copy_is_private_and_removed_when_the_page_closes_while_the_plan_stays
     close(visitor.home, "test", tmp_file := visitor.home.servers_folder / "door-1.json")
     assert not copy.exists()
     assert not tmp_file.exists()
-    assert set(working.plan().guesses) == {"age", "city", "smokes"}
+    assert set(working.plan().guesses) == {"name", "age", "city", "smokes"}
     text = visitor.get(f"/w/{working.id}/table").text
     assert "The same table once more" in text
 
@@ -426,3 +449,54 @@ def test_a_card_for_htmx_holds_no_button_for_pages_without_scripts(visitor: Visi
     card = visitor.get(f"/w/{working.id}/columns/1?edit=1", headers={"hx-request": "true"}).text
     assert "noscript" not in card
     assert "noscript" in visitor.get(f"/w/{working.id}/columns?edit=1").text
+
+
+# Large ε, and the cap
+
+
+def test_a_large_epsilon_is_said_in_words_and_released_by_consent_only(
+    visitor: Visitor, ledger_of_this_test: Path
+) -> None:
+    working = visitor.upload(plan=PEOPLE_PLAN.replace("epsilon = 1", "epsilon = 1000"))
+    part = visitor.get(f"/w/{working.id}/dry-run?method=synthetic&epsilon=1000", headers={"hx-request": "true"}).text
+    for text in (part, visitor.get(f"/w/{working.id}/method").text, visitor.get(f"/w/{working.id}/release").text):
+        assert "no meaningful limit" in text
+        assert "Infinity" not in text
+    assert 'hx-swap-oob="true"' in part
+    form = visitor.release_form(working)
+    assert "accept_large_epsilon" in visitor.get(f"/w/{working.id}/release").text
+    assert visitor.post(f"/w/{working.id}/release", form).status_code == 422
+    with Ledger(ledger_of_this_test) as book:
+        assert book.entries() == []
+    assert visitor.post(f"/w/{working.id}/release", {**form, "accept_large_epsilon": "on"}).status_code == 303
+    job = job_named(working, form["release_id"])
+    assert job is not None
+    until(lambda: not job.alive())
+    assert job.status().state == "done"
+    text = visitor.get(f"/w/{working.id}/releases/{job.id}").text
+    assert "no meaningful limit" in text
+    assert "An ε above 20 was accepted" in text
+
+
+def test_the_dry_run_of_the_page_is_for_the_rows_of_its_table_and_weighs_delta(visitor: Visitor) -> None:
+    working = visitor.upload(plan=PEOPLE_PLAN.replace("epsilon = 1", "epsilon = 1\nexpected_rows = 77"))
+    text = visitor.get(f"/w/{working.id}/method").text
+    assert "300 rows" in text
+    assert "with ε alone" in text
+
+
+def test_a_cap_is_set_once_on_the_page_and_then_keeps(visitor: Visitor, ledger_of_this_test: Path) -> None:
+    working = visitor.upload(plan=PEOPLE_PLAN)
+    form = {"plan_sha256": working.plan().sha256(), "cap_epsilon": "0.5", "cap_delta": ""}
+    cap = f"/w/{working.id}/cap"
+    assert "Set a cap" in visitor.get(f"/w/{working.id}/release").text
+    for wrong in ({}, {"set_once": "on", "cap_epsilon": "x"}, {"set_once": "on", "cap_epsilon": "0"}):
+        assert visitor.post(cap, {**form, **wrong}).status_code == 422
+    assert visitor.post(cap, {**form, "set_once": "on", "plan_sha256": "of another tab"}).status_code == 409
+    assert visitor.post(cap, {**form, "set_once": "on"}).status_code == 303
+    text = visitor.get(f"/w/{working.id}/release").text
+    assert "Set a cap" not in text
+    assert "The budget does not allow this release." in text
+    assert visitor.post(cap, {**form, "set_once": "on", "cap_epsilon": "9"}).status_code == 409
+    with Ledger(ledger_of_this_test) as book:
+        assert [(entry.kind, entry.epsilon) for entry in book.entries()] == [("cap", "1/2")]

@@ -1,4 +1,4 @@
-"""The dry run in the terminal: where the budget goes, and what to expect of every column."""
+"""The dry run in the terminal: where the budget goes, and how much noise every column gets."""
 
 from __future__ import annotations
 
@@ -17,29 +17,36 @@ _BAR = 60  # characters
 _LOOKS = {"column": ("█", "blue"), "linkage": ("▓", "yellow"), "bounds": ("░", "white")}
 
 
-def show_dry_run(plan: Plan, *, as_json: bool) -> None:
+def show_dry_run(plan: Plan, *, counted: int | None, as_json: bool) -> None:
+    """`counted`: how many rows the table was found to have; None where it could not be looked at."""
     from rankveil.preview import preview
+    from rankveil.preview.expectations import ABOUT_NOISE
 
-    looked = preview(plan)
+    looked = preview(plan, counted)
     if as_json:
-        print_json({**looked.as_dict(), "unconfirmed": plan.guesses})
+        print_json({**looked.as_dict(), "rows_counted": counted is not None, "unconfirmed": plan.guesses})
         return
-    click.echo(_heading(looked) + "\n")
+    click.echo(_heading(looked))
+    if looked.meaning:
+        click.echo(looked.meaning)
+    click.echo()
     _show_split(looked.split)
     _show_columns(looked)
-    for text in (looked.linkage, _one_way(looked)):
-        if text:
-            click.echo(f"\n{text}")
+    if looked.expectations:
+        click.echo(f"\n{ABOUT_NOISE}")
+    if looked.linkage:
+        click.echo(f"\n{looked.linkage}")
+    if looked.choice is not None:
+        click.echo(f"\nε alone, or δ as well\n{looked.choice.words}")
     if looked.warnings:
         click.echo("\nWorth knowing")
         for warning in looked.warnings:
             click.echo(f"- {warning}")
     click.echo(f"\nWhat would hold: {looked.method.holds}")
-    if looked.rows_assumed:
-        click.echo(f"Assumed: {looked.rows:,} rows. Set expected_rows in [release] for your own number.")
-    click.echo("Dry run: no data were read, nothing was written, no budget was spent.")
+    read = "of the table only the number of rows was read" if counted is not None else "no table was read"
+    click.echo(f"Dry run: {read}, nothing was written, no budget was spent.")
     if plan.guesses:
-        click.echo(f"{len(plan.guesses)} columns have unconfirmed guesses; a release would refuse them.")
+        click.echo(f"The plan holds guesses in {len(plan.guesses)} places; a release would refuse them.")
 
 
 def _heading(looked: Preview) -> str:
@@ -76,18 +83,9 @@ def _show_columns(looked: Preview) -> None:
         found = [expectation for expectation in looked.expectations if expectation.column == name]
         first = [name, kind, shares.get(name, "none")]
         for expectation in found:
-            answer = f"{expectation.answer} {expectation.assumes}".strip()
-            rows.append([*first, expectation.question, answer, "; ".join(mechanisms[name]) if first[0] else ""])
+            mechanism = "; ".join(mechanisms[name]) if first[0] else ""
+            rows.append([*first, expectation.question, expectation.answer, mechanism])
             first = ["", "", ""]
         if not found:
             rows.append([*first, "", "", "; ".join(mechanisms[name])])
-    print_table("", ["column", "kind", "budget", "what you ask", "within, in 95 of 100", "mechanism"], rows)
-
-
-def _one_way(looked: Preview) -> str:
-    if looked.one_way_error is None:
-        return ""
-    return (
-        f"Expected error of a column by itself (total variation, mean over columns): at most about"
-        f" {looked.one_way_error:.2g}."
-    )
+    print_table("", ["column", "kind", "budget", "what noise", "within, in 95 of 100 draws", "mechanism"], rows)

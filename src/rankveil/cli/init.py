@@ -24,9 +24,9 @@ from rankveil.cli.output import json_option, print_json
 def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool) -> None:
     """Draft a plan for TABLE (CSV or Parquet).
 
-    Kinds, limits and categories are guessed from the data and marked as guesses: a release refuses them until you
-    have replaced them by what is publicly known and deleted the column's line `unconfirmed`. The draft shows
-    limits of your data, so it is internal until then.
+    Kinds, limits, categories, what is left out, whether values may be missing and how numbers are written are guessed
+    from the data and marked as guesses: a release refuses them until you have replaced them by what is publicly known
+    and deleted the lines `unconfirmed`. The draft shows limits of your data, so it is internal until then.
 
     \b
       rankveil init people.csv --out plan.toml
@@ -36,15 +36,21 @@ def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool
     from rankveil.flow.declare import Plan
     from rankveil.flow.declare.draft import draft
     from rankveil.flow.write import write_text
+    from rankveil.meaning import LARGE, in_words
+    from rankveil.preview.noise_alone import advice, remark
 
     if out.exists() and not overwrite:
         raise OutputError(f"{out} exists already.", remedy="Give another name with --out, or say --overwrite.")
-    text = draft(open_table(table), epsilon=epsilon)
+    text = draft(open_table(table), epsilon=epsilon, remark=remark)
     plan = Plan.parse(text, name="draft")
     write_text(out, text)
     if as_json:
         print_json({"plan": str(out), "columns": len(plan.columns), "unconfirmed": plan.guesses})
         return
-    click.echo(f"Wrote {out}: {len(plan.columns)} columns, {len(plan.guesses)} with guesses taken from the data.")
-    click.echo("Next: replace each guess by what is publicly known, delete its line `unconfirmed`, then")
+    click.echo(f"Wrote {out}: {len(plan.columns)} columns, all with guesses taken from the data.")
+    if plan.release.epsilon > LARGE:
+        click.echo(in_words(plan.release.epsilon))
+    for words in advice(plan):
+        click.echo(words)
+    click.echo("Next: replace each guess by what is publicly known, delete the line `unconfirmed` under it, then")
     click.echo(f"  rankveil release {table} --plan {out} --dry-run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from rankveil.cli.output import json_option, print_json, progress
 
 if TYPE_CHECKING:
     from rankveil.engines import Engine
+    from rankveil.flow.declare import Plan
 
 
 @click.command("release", epilog=EXIT_CODES)
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 @click.option("--delta", help="Use this δ instead of the plan's (methods that allow one).")
 @click.option("--k", type=int, help="Use this cluster size instead of the plan's.")
 @click.option("--accept-no-guarantee", is_flag=True, help="Allow a published method, which gives no guarantee.")
+@click.option(
+    "--accept-large-epsilon",
+    is_flag=True,
+    help="Allow an ε above 20, which sets no meaningful limit. In a terminal the command asks instead.",
+)
 @click.option("--ledger", type=click.Path(path_type=Path), help="Enter the release here instead of the user's ledger.")
 @click.option(
     "--engine",
@@ -40,7 +47,9 @@ if TYPE_CHECKING:
     is_flag=True,
     help="CSV: put an apostrophe before labels and names that a spreadsheet would run as formulas.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what to expect from the plan alone; read no data, write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the noise that the plan asks for; count the rows of TABLE, write nothing."
+)
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @json_option
 def command(
@@ -52,6 +61,7 @@ def command(
     delta: str | None,
     k: int | None,
     accept_no_guarantee: bool,
+    accept_large_epsilon: bool,
     ledger: Path | None,
     engine: str,
     master: str | None,
@@ -82,7 +92,8 @@ def command(
     if dry_run:
         from rankveil.cli.dry_run import show_dry_run
 
-        show_dry_run(plan, as_json=as_json)
+        with _engine(engine, master) as runs_on:
+            show_dry_run(plan, counted=_rows_of(table, plan, runs_on), as_json=as_json)
         return
     if out is None:
         raise click.UsageError("--out is needed: the folder for the release and its certificate.")
@@ -90,12 +101,14 @@ def command(
         raise click.UsageError("--master is for --engine spark.")
     from rankveil.pipeline import release
 
+    accept_large_epsilon = accept_large_epsilon or _accepted(plan)
     with progress(quiet=quiet or as_json) as show, _engine(engine, master) as runs_on:
         made = release(
             table,
             plan,
             out=out,
             accept_no_guarantee=accept_no_guarantee,
+            accept_large_epsilon=accept_large_epsilon,
             overwrite=overwrite,
             escape_formulas=escape_formulas,
             ledger=ledger,
@@ -125,6 +138,32 @@ def command(
     click.echo(f"Certificate  {out / 'certificate.json'}")
     if certificate.ledger is not None:
         click.echo(f"Ledger       entry {certificate.ledger.entry}")
+
+
+def _rows_of(table: str, plan: Plan, engine: Engine | None) -> int | None:
+    """How many rows the table has; None if it is not there and the plan says how many to expect."""
+    from rankveil.engines import LocalEngine
+    from rankveil.errors import TableError
+
+    try:
+        opened = (engine or LocalEngine()).open(table, separator=plan.table.separator, encoding=plan.table.encoding)
+    except TableError:
+        if plan.release.expected_rows is None:
+            raise
+        return None
+    return opened.row_count()
+
+
+def _accepted(plan: Plan) -> bool:
+    """Whether somebody at a terminal says yes to an ε that sets no meaningful limit."""
+    from rankveil.meaning import in_words, needs_consent
+    from rankveil.methods import method_named
+
+    asked = needs_consent(plan.release.epsilon) and method_named(plan.release.method).differentially_private
+    if not asked or not sys.stdin.isatty():
+        return False
+    click.echo(in_words(plan.release.epsilon, plan.release.delta), err=True)
+    return click.confirm("Release it all the same?", err=True)
 
 
 @contextmanager

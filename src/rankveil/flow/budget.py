@@ -57,6 +57,15 @@ class Price:
     unit: Literal["epsilon", "rho"]
     amount: Fraction
 
+    @classmethod
+    def of(cls, mechanism: Mechanism) -> Price:
+        """What a line of the budget paid."""
+        if mechanism.epsilon is not None:
+            return cls("epsilon", mechanism.epsilon)
+        if mechanism.rho is None:
+            raise ValueError(f"{mechanism.name} has no price")
+        return cls("rho", mechanism.rho)
+
     def laplace_or_gaussian(self, l1: int, l2_squared: int) -> Noise:
         """Noise that makes integers with these sensitivities cost this price: discrete Laplace, or Gaussian with δ."""
         try:

@@ -1,7 +1,10 @@
-"""What a plan means before any data are touched: the price of every column, and its noise in terms people use.
+"""What a plan means before a release: the price of every column, and its noise in terms people use.
+
+Of a table, the number of rows is read at most, which is public. Whatever is said holds for every table with that many.
 
 reach.py          how far noise of a given law reaches
-expectations.py   what that does to a count, a median, a single value
+expectations.py   how much of it lies on a count, a mean, a single value
+noise_alone.py    pure ε or (ε, δ): what the planned noise moves, both ways
 """
 
 from __future__ import annotations
@@ -12,10 +15,12 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from rankveil.certificate import plain
+from rankveil.engines import open_table
 from rankveil.flow.budget import Mechanism
-from rankveil.flow.declare import Column, Plan, declare_alone
+from rankveil.flow.declare import Column, Plan, Schema, declare_alone
 from rankveil.flow.declare.domain import Nominal
 from rankveil.flow.relink.synthetic import ASSUMED_ROWS
+from rankveil.meaning import in_words
 from rankveil.methods import Method, method_named
 from rankveil.preview.expectations import (
     Expectation,
@@ -26,8 +31,9 @@ from rankveil.preview.expectations import (
     of_values,
     steps_within,
 )
+from rankveil.preview.noise_alone import Choice, choice
 
-__all__ = ["Expectation", "Part", "Preview", "PreviewLine", "preview"]
+__all__ = ["Choice", "Expectation", "Part", "Preview", "PreviewLine", "preview"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,8 @@ class Preview:
     split: tuple[Part, ...]
     expectations: tuple[Expectation, ...]
     linkage: str  # in words
-    one_way_error: float | None  # at most about the expected total variation, mean over columns
+    choice: Choice | None  # pure ε or (ε, δ), for methods that know both
+    meaning: str  # of ε; nothing for methods without a guarantee
     warnings: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,20 +89,25 @@ class Preview:
             "split": [asdict(part) for part in self.split],
             "expectations": [asdict(expectation) for expectation in self.expectations],
             "linkage": self.linkage,
-            "one_way_error": self.one_way_error,
+            "noise_alone": None if self.choice is None else self.choice.as_dict(),
+            "meaning": self.meaning,
             "warnings": list(self.warnings),
         }
 
 
-def preview(plan: Plan, rows: int | None = None) -> Preview:
-    """Noise per column and what to expect of it, from the plan alone.
+def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Preview:
+    """Noise per column and what is known of it, from the plan and the number of rows.
 
-    `rows` takes the place of the plan's `expected_rows`; without either, 10,000 are assumed.
+    The rows of `table` are counted, nothing else of it is read; or `rows` says how many there are; or the plan's
+    `expected_rows` does. Without any of them 10,000 are assumed, and what is said holds for so many.
     """
     method = method_named(plan.release.method)
+    if table is not None:
+        rows = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding).row_count()
     if rows is not None:
         plan = plan.with_release(expected_rows=rows)
-    columns = {column.name: column for column in declare_alone(plan).protected}
+    schema = declare_alone(plan)
+    columns = {column.name: column for column in schema.protected}
     cluster_size = (plan.release.k or 1) if method.needs_clusters else 1
     counted = plan.release.expected_rows or ASSUMED_ROWS
     mechanisms = method.planned(plan)
@@ -105,8 +117,7 @@ def preview(plan: Plan, rows: int | None = None) -> Preview:
         for mechanism in mechanisms
         if mechanism.column in columns
     ]
-    errors = [outlook.one_way_error for _, outlook in outlooks if outlook.one_way_error is not None]
-    linkage, about_linkage = _linkage(method, mechanisms, len(columns))
+    linkage, about_linkage = _linkage(method, mechanisms, schema)
     return Preview(
         method=method,
         epsilon=plain(plan.release.epsilon) if method.uses_budget else None,
@@ -118,7 +129,8 @@ def preview(plan: Plan, rows: int | None = None) -> Preview:
         split=_split(mechanisms, columns),
         expectations=tuple(expectation for _, outlook in outlooks for expectation in outlook.expectations),
         linkage=linkage,
-        one_way_error=sum(errors) / len(errors) if errors and method.name == "synthetic" else None,
+        choice=choice(plan, counted),
+        meaning=in_words(plan.release.epsilon, plan.release.delta) if method.differentially_private else "",
         warnings=(*_grouped(outlooks), *([about_linkage] if about_linkage else [])),
     )
 
@@ -186,24 +198,30 @@ def _split(mechanisms: list[Mechanism], columns: dict[str, Column]) -> tuple[Par
     return tuple(Part(name, purpose, float(share)) for (name, purpose), share in shares.items() if share)
 
 
-def _linkage(method: Method, mechanisms: list[Mechanism], columns: int) -> tuple[str, str]:
-    """How columns are linked, and a warning where they are hardly linked at all."""
+def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tuple[str, str]:
+    """How columns are linked, by the public rule, and a warning where little or nothing is measured about pairs."""
     if method.name == "unlinked":
         return "Columns are not linked: every one is shuffled by itself.", ""
     if method.name == "aligned":
         words = "Row r belongs to record r: its cells go through one channel, for what the columns leave of ε."
         return words, "No widths are stated for aligned: what a row keeps is bounded by Theorem 6, on the certificate."
+    columns, public = len(schema.columns), len(schema.columns) - len(schema.protected)
     if method.name != "synthetic" or columns < 2:
         return "", ""
     names = [mechanism.name for mechanism in mechanisms]
-    tables = next((name for name in names if name.endswith("two-way tables")), None)
+    pairs = math.comb(columns, 2) - math.comb(public, 2)  # nothing is measured about two public columns
+    tables = next((int(name.split()[0]) for name in names if name.endswith("two-way tables")), None)
+    if tables is not None and tables >= pairs:
+        return f"Columns are linked by noisy two-way tables of all {pairs} pairs.", ""
     if tables is not None:
-        pairs = columns * (columns - 1) // 2
-        return f"Columns are linked by {tables}, of {pairs} possible ones, chosen by their dependence.", ""
+        return f"Columns are linked by {tables} noisy two-way tables, of {pairs} possible ones.", ""
     if "sign products" in names:
-        words = "Columns are linked by one noisy correlation per pair: tables of pairs would be mostly noise."
-        return words, "Dependence between columns is kept roughly, by correlations only: more rows or a larger ε help."
+        return (
+            "Columns are linked by one noisy correlation per pair. For tables of pairs the public rule asks for more"
+            " rows or a larger ε.",
+            "Of what two columns have to do with each other, one noisy correlation is measured, and nothing else.",
+        )
     return (
-        "Columns are not linked: at this ε every measure of dependence would be mostly noise.",
-        "Columns come out independent of each other: at this ε and so few rows nothing about pairs can be measured.",
+        "Nothing is measured about pairs of columns: for that the public rule asks for more rows or a larger ε.",
+        "What a protected column has to do with others is not measured, so the release does not keep it.",
     )

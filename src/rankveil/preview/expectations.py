@@ -1,8 +1,11 @@
-"""What the noise of a plan does to things people ask for: a count, a share, a median, a single value.
+"""How much noise a plan puts on what: a count, a mean, a single value, and how often a label stays.
 
-All of it follows from the plan and a number of rows. Widths are for the noise that is put on what is measured; what is
-made of it afterwards (projection to counts that add up, tables that measure the same column again) only helps in the
-simulations of tests/statistics/test_preview_widths.py, which compare whole releases with what is said here.
+Guarantee    Whatever is said here holds for every table with this number of rows: it follows from the law of the noise,
+             which the plan and the number of rows decide. Widths hold in at least 95 of 100 draws.
+Not covered  How far off a released figure is. What is made of noisy counts (counts that add up, thin cells, tables that
+             measure the same column again, rows that are drawn) depends on the table: a spike, a constant column or a
+             long tail can make it better or worse than the noise, so nothing is said about it.
+Checked      tests/statistics/test_preview_widths.py, against draws and against whole releases.
 """
 
 from __future__ import annotations
@@ -14,128 +17,73 @@ from typing import Any
 
 import numpy as np
 
-from rankveil.flow.budget import Mechanism, Price
+from rankveil.flow.budget import Mechanism, Noise, Price
 from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import Grid, Nominal
 from rankveil.flow.microaggregate.counts import CountGrid
-from rankveil.flow.protect.marginals.choose import Synopsis, synopsis_rule
-from rankveil.flow.protect.marginals.partition import level_parts, nested_edges
+from rankveil.flow.protect.marginals.choose import synopsis_rule
+from rankveil.flow.protect.marginals.tree import first_counts
 from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
-from rankveil.preview.reach import HALF, MOST, laplace_reach, mean_size, reach_of
+from rankveil.preview.reach import HALF, MOST, laplace_reach, reach_of
 
-_BINS = 20  # evaluate compares numbers in so many bins
-_MEDIAN_MARGIN = 1.25  # for cells that end beside the middle, and for rows that are drawn
-_MOSTLY_NOISE = 0.25  # of a range: a column whose noise reaches further is mostly noise
+ABOUT_NOISE = (
+    "These widths are for the noise, and hold for every table of this size. What is made of it can come out nearer to"
+    " your table, or further from it where values are heaped up or spread thin."
+)
+_WIDE = 0.25  # of a range: noise that reaches further is worth a warning
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """One thing to ask of one column, and how far off the answer may be: within `reach` in 95 of 100 releases."""
+    """One kind of noise on one column: within `reach` in 95 of 100 draws, or a chance."""
 
     column: str
     question: str
     reach: float | None  # in the column's own units, or people; None where it is a chance and not a width
     answer: str  # the same in words
-    relative: float  # 0: exact, 1: as large as what is asked for
-    assumes: str = ""
+    relative: float  # beside the people in an average cell, or beside the range; 1: as large as that, or larger
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What is expected of one column. `warning`: a sentence that goes after the column's name and a colon."""
+    """What is known of one column. `warning`: a sentence that goes after the column's name and a colon."""
 
     expectations: tuple[Expectation, ...] = ()
     warning: str = ""
-    one_way_error: float | None = None  # at most about the expected total variation of the released column
 
 
 def of_marginal(column: Column, mechanism: Mechanism, rows: int) -> Outlook:
     """A column that is released as counts, sums or a mean (`synthetic`)."""
     if column.private_bounds:
         return Outlook(warning="its range is found with noise first; how well, the plan cannot tell.")
-    price = Price("epsilon", mechanism.epsilon) if mechanism.epsilon is not None else _rho(mechanism)
+    price = Price.of(mechanism)
     synopsis = synopsis_rule(column, rows, price)
     if synopsis.kind == "histogram":
-        return _counted_labels(column, price, rows)
+        cells, noise = CountGrid(column).cell_count, price.laplace_or_gaussian(l1=2, l2_squared=2)
+        return _counts(column.name, "label", cells, noise, rows)
     if not isinstance(column.domain, Grid):
         raise TypeError("only labels have a histogram of their own")
     if synopsis.kind == "mean":
         return _mean_only(column, column.domain, price, rows)
-    if synopsis.kind == "ranked":
-        return _rank_means(column, column.domain, synopsis.clusters, price, rows)
-    return _counted_numbers(column, column.domain, synopsis, price, rows)
-
-
-def _rho(mechanism: Mechanism) -> Price:
-    if mechanism.rho is None:
-        raise ValueError("a marginal has a price")
-    return Price("rho", mechanism.rho)
-
-
-def _counted_labels(column: Column, price: Price, rows: int) -> Outlook:
-    cells = CountGrid(column).cell_count
-    noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
-    reach = reach_of(noise)
-    return Outlook(
-        _people(column.name, "people with one label", reach, rows, cells),
-        _too_thin(reach, rows, cells, "label"),
-        min(1.0, cells * mean_size(noise) / 2 / rows),
-    )
-
-
-def _too_thin(reach: int, rows: int, cells: int, what: str) -> str:
-    if reach < rows / cells:
-        return ""
-    return f"mostly noise. The noise on a count is larger than the number of people with an average {what}."
-
-
-def _people(name: str, question: str, reach: int, rows: int, cells: int) -> tuple[Expectation, ...]:
-    answer = f"± {reach:,} ({_percent(reach / rows)} of all)" if reach < rows else "nothing: all is noise"
-    return (Expectation(name, question, float(reach), answer, min(1.0, reach * cells / rows)),)
-
-
-def _counted_numbers(column: Column, grid: Grid, synopsis: Synopsis, price: Price, rows: int) -> Outlook:
-    counted = CountGrid(column)
     if synopsis.tree is None:
-        raise ValueError("a tree needs a shape")
-    edges = nested_edges(counted, synopsis.tree)
-    wide = counted.size > synopsis.tree.leaves
-    left = price * (1 - (synopsis.for_heaps if wide else Fraction(0)))
-    parts = level_parts(len(edges), synopsis.tree.for_top)
-    # Single values are leaves; heaps and the middle show on the first level best.
-    noise, of_leaves = ((left * part).laplace_or_gaussian(l1=2, l2_squared=2) for part in (parts[0], parts[-1]))
-    reach, top = reach_of(noise), len(edges[0]) - 1
-    if not wide:
-        what = "label" if grid.labels else "value"
-        people = _people(column.name, f"people with one {what}", reach_of(of_leaves), rows, counted.cell_count)
-    else:
-        what = "range"
-        where = "0" if 0 <= counted.zero < counted.size and grid.date_format is None else "the lowest value"
-        people = _people(column.name, f"people with {where}", reach, rows, top)
-    # The people below the middle are half of the top level's cells; that all cells add up to n is known.
-    below = math.sqrt(max(top, 2) / 4) * noise.deviation
-    share = _MEDIAN_MARGIN * 1.96 * below / rows
-    warning = _too_thin(reach, rows, top, what)
-    if not warning and share > _MOSTLY_NOISE:
-        warning = "mostly noise. The median may be off by more than a quarter of the range."
-    # Where cells are mere noise, most of them are emptied, and a median says nothing.
-    median = () if grid.log or grid.labels or warning else (_median(column.name, grid, share),)
-    bins = _bin_error(len(edges[-1]) - 1, (noise if wide else of_leaves).deviation, rows)
-    return Outlook((*median, *people), warning, bins)
+        return _rank_means(column, column.domain, synopsis.clusters, price, rows)
+    grid = CountGrid(column)
+    cells, noise = first_counts(grid, synopsis.tree, price, synopsis.for_heaps)
+    single = "label" if column.domain.labels else "value"
+    return _counts(column.name, single if cells == grid.size + int(column.allows_null) else "range", cells, noise, rows)
 
 
-def _median(name: str, grid: Grid, share: float) -> Expectation:
-    reach = max(share * grid.span, float(grid.step))
-    return Expectation(name, "median", reach, f"about {_width(grid, reach)}", share, "if values are spread evenly")
-
-
-def _bin_error(leaves: int, deviation: float, rows: int) -> float:
-    """At most the expected total variation over the bins that `evaluate` uses; the factor is fitted, a test holds it.
-
-    Columns whose values sit in few places come out better.
-    """
-    bins = min(_BINS, leaves)
-    return min(1.0, 0.4 * bins * deviation * math.sqrt(min(max(leaves / bins, 1.0), 3.0)) / rows)
+def _counts(name: str, what: str, cells: int, noise: Noise, rows: int) -> Outlook:
+    """Noise on the counts that are taken first."""
+    reach = reach_of(noise)
+    of_all = f"({_percent(reach / rows)} of all)" if reach < rows else "(more than all people)"
+    question = (
+        f"noise on the count of one {what}" if what != "range" else f"noise on the count of one of {cells} ranges"
+    )
+    found = Expectation(name, question, float(reach), f"± {reach:,} {of_all}", min(1.0, reach * cells / rows))
+    thin = reach >= rows / cells
+    warning = f"the noise on a count is larger than the number of people with an average {what}." if thin else ""
+    return Outlook((found,), warning)
 
 
 def _mean_only(column: Column, grid: Grid, price: Price, rows: int) -> Outlook:
@@ -144,7 +92,7 @@ def _mean_only(column: Column, grid: Grid, price: Price, rows: int) -> Outlook:
     reach = share * grid.span
     return Outlook(
         (Expectation(column.name, "noise on the mean", reach, _width(grid, reach), min(1.0, share)),),
-        "mostly noise. The plan asks for no more than a noisy mean; the shape around it is a guess.",
+        "the plan asks for no more than a noisy mean; the shape around it is a guess.",
     )
 
 
@@ -155,7 +103,9 @@ def _rank_means(column: Column, grid: Grid, clusters: int, price: Price, rows: i
     noise = price.laplace_or_gaussian(l1=grid.axis_width, l2_squared=grid.axis_width**2)
     steps = Fraction(reach_of(noise), size)
     share = float(steps) / grid.axis_width
-    warning = f"mostly noise, on means of {size:,} people." if share > _MOSTLY_NOISE else ""
+    warning = (
+        f"the noise on means of {size:,} people reaches further than a quarter of the range." if share > _WIDE else ""
+    )
     shown = distance(grid, steps)
     reach = None if grid.log else float(steps * Fraction(grid.step))
     question = f"noise on the mean of {size:,} neighbours"
@@ -174,16 +124,15 @@ def of_values(column: Column, mechanism: Mechanism, cluster_size: int) -> Outloo
         low, high = float(kept.min()), float(kept.max())
         shown = _percent(low) if _percent(low) == _percent(high) else f"{_percent(low)} to {_percent(high)}"
         question = "one label stays as it is" if single else f"{cluster_size} equal labels stay as they are"
-        warning = "mostly noise. Fewer than half of the labels stay as they are." if high < HALF else ""
+        warning = "no label stays as it is in more than half of all cases." if high < HALF else ""
         return Outlook((Expectation(column.name, question, None, f"in {shown} of cases", 1 - low),), warning)
     grid = column.domain
     half, most = steps_within(mechanism, cluster_size)
     share = min(1.0, float(most) / grid.axis_width)
     reach = None if grid.log else min(float(most * Fraction(grid.step)), grid.span)
-    question = "one value" if single else f"mean of {cluster_size} neighbours"
-    warning = ""
-    if float(half) / grid.axis_width > _MOSTLY_NOISE:
-        warning = "mostly noise. Half of the values move by more than a quarter of the range."
+    question = "noise on one value" if single else f"noise on the mean of {cluster_size} neighbours"
+    wide = float(half) / grid.axis_width > _WIDE
+    warning = "half of all draws of noise reach further than a quarter of the range." if wide else ""
     return Outlook((Expectation(column.name, question, reach, distance(grid, most), share),), warning)
 
 
@@ -203,8 +152,19 @@ def distance(grid: Grid, axis_steps: Fraction) -> str:
     if grid.log:
         # On a logarithmic axis noise multiplies.
         exponent = float(axis_steps) * math.log1p(grid.width) / grid.axis_width
-        return f"× {math.exp(exponent):.3g}" if axis_steps < grid.axis_width else "the whole range"
+        return (
+            f"× {math.exp(exponent):.3g}, of {_counted_from(grid)}"
+            if axis_steps < grid.axis_width
+            else "the whole range"
+        )
     return _width(grid, float(axis_steps * Fraction(grid.step)))
+
+
+def _counted_from(grid: Grid) -> str:
+    """What noise multiplies on a logarithmic axis: one step more than the distance from the lowest value."""
+    if grid.lower == 0:
+        return f"the value plus {_amount(float(grid.step))}"
+    return f"the distance from {_amount(float(grid.lower) - float(grid.step))}"
 
 
 def _width(grid: Grid, reach: float) -> str:

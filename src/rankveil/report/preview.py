@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rankveil.flow.declare import Plan
 from rankveil.preview import Expectation, Part, Preview, preview
+from rankveil.preview.expectations import ABOUT_NOISE
 
 _LOOK = Path(__file__).parent / "look"
 _BAR = 1000  # width of the budget's bar, in units of its own
@@ -27,7 +28,14 @@ def fragment(plan: Plan, rows: int | None = None) -> str:
 
 
 def of_preview(looked: Preview) -> str:
-    parts = [_lead(looked), _warnings(looked), _budget(looked), _expectations(looked), _linkage(looked)]
+    parts = [
+        _lead(looked),
+        _choice(looked),
+        _warnings(looked),
+        _budget(looked),
+        _expectations(looked),
+        _linkage(looked),
+    ]
     return '<section class="rv-preview">\n' + "\n".join(part for part in parts if part) + "\n</section>\n"
 
 
@@ -41,8 +49,15 @@ def _lead(looked: Preview) -> str:
     said = ", ".join([*settings, rows])
     return (
         f'<p class="rv-lead"><strong>{escape(looked.method.name)}</strong> with {escape(said)}.'
-        " From the plan alone: no data were read, nothing was spent.</p>"
+        " From the plan and the number of rows: nothing else was read, nothing was spent.</p>"
     )
+
+
+def _choice(looked: Preview) -> str:
+    """Pure ε or (ε, δ), with both figures."""
+    if looked.choice is None:
+        return ""
+    return f'<div class="rv-choice"><h3>ε alone, or δ as well</h3><p>{escape(looked.choice.words)}</p></div>'
 
 
 def _warnings(looked: Preview) -> str:
@@ -100,18 +115,13 @@ def _expectations(looked: Preview) -> str:
     for expectation in looked.expectations:
         by_column.setdefault(expectation.column, []).append(expectation)
     body = "\n".join(_row(name, shares.get(name), found) for name, found in by_column.items())
-    error = (
-        ""
-        if looked.one_way_error is None
-        else f'<p class="rv-note">Expected error of a column by itself (total variation, mean over columns): at most'
-        f" about {looked.one_way_error:.2g}, where 0 is a perfect copy and 1 has nothing in common.</p>"
-    )
     return (
-        '<h3>What to expect, in 95 of 100 releases</h3><div class="rv-scroll" role="region" tabindex="0"'
-        ' aria-label="What to expect of each column"><table class="rv-expect"><thead><tr><th scope="col">column</th>'
-        '<th scope="col" class="rv-number rv-wide">budget</th><th scope="col">what you ask</th>'
-        '<th scope="col">how far off</th><th scope="col">noise</th></tr></thead>'
-        f"<tbody>\n{body}\n</tbody></table></div>" + error
+        '<h3>How much noise, in 95 of 100 draws</h3><div class="rv-scroll" role="region" tabindex="0"'
+        ' aria-label="Noise on each column"><table class="rv-expect"><thead><tr><th scope="col">column</th>'
+        '<th scope="col" class="rv-number rv-wide">budget</th><th scope="col">what noise</th>'
+        '<th scope="col">within</th><th scope="col">size</th></tr></thead>'
+        f'<tbody>\n{body}\n</tbody></table></div><p class="rv-note">{escape(ABOUT_NOISE)} A full bar is noise as'
+        " large as the number of people with an average label or range, or as the column's whole range.</p>"
     )
 
 
@@ -125,9 +135,8 @@ def _row(name: str, share: float | None, found: list[Expectation]) -> str:
             if place == 0
             else ""
         )
-        assumed = f' <span class="rv-quiet">{escape(expectation.assumes)}</span>' if expectation.assumes else ""
         rows.append(
-            f"<tr>{head}<td>{escape(expectation.question)}</td><td>{escape(expectation.answer)}{assumed}</td>"
+            f"<tr>{head}<td>{escape(expectation.question)}</td><td>{escape(expectation.answer)}</td>"
             f"<td>{_noise_bar(expectation.relative)}</td></tr>"
         )
     return "\n".join(rows)

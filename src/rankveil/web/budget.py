@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
 
 from rankveil.engines import open_table
+from rankveil.errors import PlanError
 from rankveil.flow.declare import Plan
 from rankveil.ledger import Ledger, default_ledger_path, fingerprint, population_identity
 from rankveil.methods import method_named
@@ -59,6 +61,26 @@ def budget_view(working: Working, ledger: Path | None) -> BudgetView:
         share_after=0.0 if not cap or after is None else min(1.0, float(after / cap)),
         population=plan.release.population,
     )
+
+
+def set_cap(working: Working, ledger: Path | None, epsilon: str, delta: str) -> None:
+    """Set, once and for all, what the releases of the table may spend together."""
+    limits = [_limit("ε", epsilon), _limit("δ", delta or "0")]
+    if limits[0] == 0:
+        raise PlanError("A cap of ε = 0 would allow no release.", remedy="Give a number above 0.")
+    plan = working.plan()
+    with Ledger(ledger or default_ledger_path()) as book:
+        book.cap(identity_of(working, plan, book), *limits)
+
+
+def _limit(what: str, text: str) -> Fraction:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or number < 0 or abs(number.adjusted()) > 40:
+        raise PlanError(f"The cap on {what} must be a number of at least 0.", remedy="Write it like 3 or 1e-6.")
+    return Fraction(number)
 
 
 def identity_of(working: Working, plan: Plan, book: Ledger) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from rankveil.errors import RankveilError
 from rankveil.flow.declare import Plan
 from rankveil.flow.declare.domain import Nominal, domain_of
-from rankveil.flow.declare.plan import CategoryColumn
+from rankveil.flow.declare.plan import TABLE_PART, CategoryColumn, TableEntry
 from rankveil.web.home import State, column_part
 
 KINDS: Mapping[str, str] = {
@@ -21,7 +22,9 @@ KINDS: Mapping[str, str] = {
     "category": "labels",
     "drop": "left out",
 }
+DECIMAL_MARKS: Mapping[str, str] = {".": "a point, as in 1.5", ",": "a comma, as in 1,5"}
 _SHOWN_LABELS = 12
+_LAST_DAY = date(2031, 12, 31)  # an example of a date, in which day and month cannot be mistaken
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,16 @@ class Fact:
     guessed: bool
     labels: tuple[str, ...] = ()
     more_labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableCard:
+    """How the file is read: the plan's entries about the table as a whole. The decimal mark has a field of its own."""
+
+    facts: tuple[Fact, ...]
+    guesses: int
+    version: int
+    decimal: str
 
 
 @dataclass(frozen=True)
@@ -73,14 +86,52 @@ def card(plan: Plan, state: State, place: int) -> Card:
     )
 
 
+def table_card(plan: Plan, state: State) -> TableCard | None:
+    """None where the plan says nothing about the table as a whole."""
+    facts = _table_facts(plan.table.model_dump(), set(plan.table.unconfirmed))
+    if not facts:
+        return None
+    return TableCard(
+        facts=tuple(fact for fact in facts if fact.entries != ("decimal",)),
+        guesses=sum(fact.guessed for fact in facts),
+        version=state.versions.get(TABLE_PART, 0),
+        decimal=plan.table.decimal,
+    )
+
+
 def guesses_left(plan: Plan) -> int:
     """How many confirmations the plan still waits for: limits are one, though the plan has two entries for them."""
-    return sum(
+    table = sum(fact.guessed for fact in _table_facts(plan.table.model_dump(), set(plan.table.unconfirmed)))
+    return table + sum(
         fact.guessed
         for entry in plan.columns.values()
         if entry.unconfirmed
         for fact in _facts(entry.model_dump(), set(entry.unconfirmed))
     )
+
+
+def where_left(plan: Plan) -> str:
+    """The places that hold guesses, in words."""
+    columns = sum(bool(entry.unconfirmed) for entry in plan.columns.values())
+    words = [f"{columns} column{'' if columns == 1 else 's'}"] if columns else []
+    return " and ".join(words + (["how the file is read"] if plan.table.unconfirmed else []))
+
+
+def _table_facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
+    """Every entry that says something or is a guess."""
+    words: dict[str, tuple[str, Any]] = {
+        "decimal": ("Decimal mark", DECIMAL_MARKS.get),
+        "separator": ("Separator", repr),
+        "encoding": ("Encoding", str),
+        "null_values": ("Missing is written", lambda texts: ", ".join(text or "(empty)" for text in texts)),
+    }
+    plain = TableEntry().model_dump()
+    return [
+        Fact(label, shown(entry[key]), (key,), key in guessed)
+        for key, value in entry.items()
+        if key != "unconfirmed" and (value != plain[key] or key in guessed)
+        for label, shown in [words.get(key, (key, str))]
+    ]
 
 
 def _facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
@@ -97,6 +148,8 @@ def _facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
         found.append(fact("Limits", f"{_plain(entry['lower'])} to {_plain(entry['upper'])}", "lower", "upper"))
     if entry.get("step") is not None and ("step" in guessed or entry["step"] != 1 or entry["kind"] == "number"):
         found.append(fact("Step", _plain(entry["step"]), "step"))
+    if entry.get("format") is not None and ("format" in guessed or entry["format"] != "%Y-%m-%d"):
+        found.append(fact("Written like", _LAST_DAY.strftime(entry["format"]), "format"))
     if entry.get("scale") == "log":
         found.append(fact("Scale", "logarithmic: noise multiplies", "scale"))
     if entry.get("clamp"):
@@ -114,7 +167,8 @@ def _facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
             )
         )
     if entry["null"] or "null" in guessed:
-        found.append(fact("Missing", "is a value of the column", "null"))
+        words = "is a value of the column" if entry["null"] else "never: a table with missing values is refused"
+        found.append(fact("Missing", words, "null"))
     if entry["role"] == "public":
         found.append(fact("Role", "public: kept as it is, protects nobody", "role"))
     return found

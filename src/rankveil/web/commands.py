@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from rankveil.flow.declare import Plan
+from rankveil.meaning import needs_consent
 from rankveil.methods import method_named
 from rankveil.web.home import State
 from rankveil.web.jobs import Spec
@@ -36,6 +37,8 @@ def to_release(state: State, plan: Plan, *, out: Path | None, ledger: Path | Non
     options = ["--plan", "plan.toml", "--out", _short(out) if out else "release/"]
     if not method_named(plan.release.method).differentially_private:
         options.append("--accept-no-guarantee")
+    elif needs_consent(plan.release.epsilon):
+        options.append("--accept-large-epsilon")
     if ledger is not None:
         options += ["--ledger", _short(ledger)]
     show = ["rankveil", "ledger", "show", *(["--ledger", _short(ledger)] if ledger else [])]

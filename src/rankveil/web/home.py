@@ -24,6 +24,7 @@ from typing import Any
 
 from rankveil.errors import OutputError, PlanError, TableError
 from rankveil.flow.declare import Plan
+from rankveil.flow.declare.plan import TABLE_PART
 from rankveil.flow.declare.plan_file import plan_toml
 from rankveil.flow.write import write_bytes
 from rankveil.web.guard import only_for_me, secret
@@ -128,7 +129,7 @@ class Working:
         return Plan.parse(text, name="plan.toml", folder=self.folder)
 
     def change_plan(self, part: str, seen_version: int, content: dict[str, Any]) -> Plan:
-        """Replace one part of the plan (a column, or RELEASE_PART), if it is still as it was when it was shown."""
+        """Replace one part of the plan (a column, RELEASE_PART or TABLE_PART), if it is as it was when it was shown."""
         with self.changing() as state:
             known = state.versions.get(part, 0)
             if seen_version != known:
@@ -138,8 +139,8 @@ class Working:
                     remedy="Compare it with what the plan says now, and save once more if yours is right.",
                 )
             whole = self.plan(state).model_dump()
-            if part == RELEASE_PART:
-                whole["release"] = content
+            if part in (RELEASE_PART, TABLE_PART):
+                whole[part.strip("[]")] = content
             else:
                 whole["columns"][part.removeprefix("column:")] = content
             changed = Plan.from_dict(whole, name="plan.toml", folder=self.folder)

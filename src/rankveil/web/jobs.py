@@ -52,6 +52,7 @@ class Spec:
     delta: str | None = None
     k: int | None = None
     accept_no_guarantee: bool = False
+    accept_large_epsilon: bool = False
     of_release: str | None = None  # folder of the release to evaluate
     options: dict[str, Any] | None = None
 
@@ -217,7 +218,7 @@ def folder_in(out: Path, job_id: str) -> Path:
 
 
 def release_spec(
-    working: Working, plan: Plan, job_id: str, *, out: Path | None, ledger: Path | None, accept: bool
+    working: Working, plan: Plan, job_id: str, *, out: Path | None, ledger: Path | None, consent: dict[str, bool]
 ) -> Spec:
     state = working.read()
     folder = working.jobs_folder / job_id / "out" if out is None else folder_in(out, job_id)
@@ -232,7 +233,8 @@ def release_spec(
         epsilon=f"{plan.release.epsilon:f}",
         delta=None if plan.release.delta is None else f"{plan.release.delta:f}",
         k=plan.release.k,
-        accept_no_guarantee=accept,
+        accept_no_guarantee=consent["accept_no_guarantee"],
+        accept_large_epsilon=consent["accept_large_epsilon"],
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankveil.engines import Table, open_table
+from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
 from rankveil.flow.declare import Plan, declare
 from rankveil.flow.declare.draft import draft
@@ -107,7 +107,7 @@ def _begin(
         plan=text,
         created=time.time(),
         next_release=secret(8),
-        rows=row_count(table),
+        rows=table.row_count(),
         guessed_at_start=guesses,
         plan_source=None if plan is None or uploaded else str(plan.resolve()),
         plan_source_sha256=None if plan is None or uploaded else hashlib.sha256(_content(plan)).hexdigest(),
@@ -153,11 +153,6 @@ def safe_name(name: str, otherwise: str) -> str:
     cleaned = re.sub(r"[^\w.\-]+", "_", re.split(r"[/\\]", name)[-1]).lstrip(".-")[:100]
     reserved = ("working.json", "lock", "jobs", "brought", "table", REMOVE_COPY)
     return cleaned if cleaned.strip("._") and cleaned not in reserved else otherwise
-
-
-def row_count(table: Table) -> int:
-    """How many rows there are: public, as every certificate states it."""
-    return sum(batch.num_rows for batch in table.batches(table.schema.names[:1]))
 
 
 def table_of(state: State) -> Path:

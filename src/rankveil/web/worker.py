@@ -62,6 +62,7 @@ def _release(job: Job, progress: Progress) -> dict[str, Any]:
         job.plan(),
         out=spec.out,
         accept_no_guarantee=spec.accept_no_guarantee,
+        accept_large_epsilon=spec.accept_large_epsilon,
         ledger=spec.ledger,
         reference=job.id,
         progress=progress,

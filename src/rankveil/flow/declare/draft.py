@@ -1,13 +1,16 @@
-"""A first plan, guessed from a table: every entry taken from the data is listed as unconfirmed.
+"""A first plan, guessed from a table: every entry that depends on the data is listed as unconfirmed.
 
 Guarantee    None, on purpose: a draft shows limits and labels read from the data. It is for the person who holds the
              table, who replaces the guesses by what is publicly known. `release` refuses unconfirmed entries.
+Marked       Whatever another table of the same columns could have made different: kinds (left out is one), limits,
+             steps, formats, labels, whether values may be missing (either way), the decimal mark.
+Not marked   The number of rows, which is public: neighbours have the same (docs/promise.md).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -19,6 +22,7 @@ from rankveil.engines import Table
 from rankveil.engines.arrays import null_of
 from rankveil.errors import TableError
 from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
+from rankveil.flow.declare.plan import Plan
 from rankveil.flow.declare.plan_file import toml_key, toml_text
 
 _MOST_CATEGORIES = 200
@@ -105,8 +109,10 @@ class _Seen:
         return "category" if len(self.texts) <= _MOST_CATEGORIES else "drop"
 
 
-def draft(table: Table, *, method: str = "synthetic", epsilon: str = "1") -> str:
-    """The text of a plan for this table, with every guess marked."""
+def draft(
+    table: Table, *, method: str = "synthetic", epsilon: str = "1", remark: Callable[[Plan], list[str]] | None = None
+) -> str:
+    """The text of a plan for this table, with every guess marked; `remark` may add comments under its ε."""
     seen = {name: _Seen() for name in table.schema.names}
     null_tokens = DEFAULT_NULL_TOKENS if table.format == "csv" else ()  # as a release will read it
     rows = 0
@@ -119,7 +125,11 @@ def draft(table: Table, *, method: str = "synthetic", epsilon: str = "1") -> str
                 seen[name].nested = True
     if rows == 0:
         raise TableError(f"Table {table.name} has no rows.", remedy="Check that its first line is the header.")
-    return "\n".join(_lines(table, seen, method, epsilon)) + "\n"
+    lines = list(_lines(table, seen, rows, method, epsilon))
+    if remark is not None:
+        under = next(place for place, line in enumerate(lines) if line.startswith("epsilon")) + 1
+        lines[under:under] = [f"# {line}" for line in remark(Plan.parse("\n".join(lines), name="draft"))]
+    return "\n".join(lines) + "\n"
 
 
 def _as_texts(array: pa.Array) -> pa.Array:
@@ -132,20 +142,27 @@ def _as_texts(array: pa.Array) -> pa.Array:
     return pc.utf8_trim_whitespace(array.cast(pa.string()))
 
 
-def _lines(table: Table, seen: dict[str, _Seen], method: str, epsilon: str) -> Iterator[str]:
-    yield "# INTERNAL DRAFT: limits and categories below were read from the data."
-    yield "# For every column: replace the guesses by what is publicly known, then delete its line `unconfirmed`."
+def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon: str) -> Iterator[str]:
+    yield "# INTERNAL DRAFT: what is listed as unconfirmed below was read from the data."
+    yield "# Replace each guess by what is publicly known, then delete the line `unconfirmed` under it."
     yield ""
     yield "[release]"
     yield f"method  = {toml_text(method)}"
     yield f"epsilon = {epsilon}"
-    if any(found.kind() == "comma" for found in seen.values()):
+    yield f"expected_rows = {rows}  # counted, and public: a release has as many rows as its table"
+    kinds = {found.kind() for name, found in seen.items() if not _is_number(table.schema.field(name).type)}
+    if kinds & {"number", "comma"}:  # numbers written as text
         yield ""
         yield "[table]"
-        yield 'decimal = ","'
+        yield f"decimal = {toml_text(',' if 'comma' in kinds else '.')}"
+        yield 'unconfirmed = ["decimal"]'
     for name, found in seen.items():
         yield ""
         yield from _column_lines(name, found)
+
+
+def _is_number(found: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found))
 
 
 def _column_lines(name: str, found: _Seen) -> Iterator[str]:
@@ -171,7 +188,8 @@ def _column_lines(name: str, found: _Seen) -> Iterator[str]:
         yield 'kind  = "date"'
         yield f"lower = {date(first.year, 1, 1).isoformat()}"
         yield f"upper = {(date(last.year, 12, 31) if last.year > first.year else _year_end(last)).isoformat()}"
-        guessed += ["lower", "upper"]
+        yield 'format = "%Y-%m-%d"'
+        guessed += ["lower", "upper", "format"]
     elif kind == "category":
         yield 'kind = "category"'
         yield "categories = ["
@@ -189,10 +207,10 @@ def _column_lines(name: str, found: _Seen) -> Iterator[str]:
                 else f"# more than {_MOST_CATEGORIES} different texts: looks like a name or an identifier"
             )
     if kind != "drop":
-        if found.missing or (found.nans and kind != "category"):
-            yield "null = true"
-            guessed.append("null")
-        yield f"unconfirmed = [{', '.join(map(toml_text, guessed))}]"
+        missing = found.missing or bool(found.nans and kind != "category")
+        yield f"null = {'true' if missing else 'false'}"
+        guessed.append("null")
+    yield f"unconfirmed = [{', '.join(map(toml_text, guessed))}]"
 
 
 def _year_end(day: date) -> date:

@@ -37,6 +37,7 @@ _LARGEST_PLAN = 8 << 20
 
 LARGEST_INTEGER = (1 << 53) - 1  # floating point holds every integer up to here, and rounds none beyond to one of them
 _MOST_DIGITS = 40
+TABLE_PART = "[table]"  # how guesses about the file as a whole are listed beside those about columns
 
 
 def _of_sane_size(number: Decimal) -> Decimal:
@@ -67,13 +68,18 @@ class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, strict=False)
 
 
-class _ColumnEntry(_Entry):
+class _Guessable(_Entry):
+    """A part of the plan that a draft fills in."""
+
+    unconfirmed: tuple[str, ...] = Field((), description="Entries guessed from the data; delete the line to confirm.")
+
+
+class _ColumnEntry(_Guessable):
     null: bool = Field(False, description="Missing is a value of the column; otherwise missing values are refused.")
     role: Role = Field(
         "protected",
         description="'public': everyone knows this column; it is kept, and nobody is protected in it.",
     )
-    unconfirmed: tuple[str, ...] = Field((), description="Entries guessed from the data; delete the line to confirm.")
 
 
 class _Ranged(_ColumnEntry):
@@ -236,7 +242,7 @@ def _can_separate(text: str) -> str:
     return text
 
 
-class TableEntry(_Entry):
+class TableEntry(_Guessable):
     """How to read a text file, where the first look at it gets something wrong."""
 
     separator: Annotated[str, Field(pattern=r"^[^\n\r\"]$"), AfterValidator(_can_separate)] | None = None
@@ -356,8 +362,10 @@ class Plan(_Entry):
 
     @property
     def guesses(self) -> dict[str, tuple[str, ...]]:
-        """Column name -> entries nobody has confirmed."""
-        return {name: entry.unconfirmed for name, entry in self.columns.items() if entry.unconfirmed}
+        """Column name, or TABLE_PART -> entries nobody has confirmed."""
+        table = {TABLE_PART: self.table.unconfirmed} if self.table.unconfirmed else {}
+        # A column of that very name is hidden behind the table until the table is confirmed, and then refused itself.
+        return {name: entry.unconfirmed for name, entry in self.columns.items() if entry.unconfirmed} | table
 
     def sha256(self) -> str:
         """Fingerprint of what the plan means: the same for two spellings of the same plan."""

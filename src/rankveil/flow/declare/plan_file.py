@@ -1,4 +1,4 @@
-"""A plan written as plan.toml. Only entries that differ from their defaults are written; comments are not kept."""
+"""A plan written as plan.toml. Defaults are left out unless they are guesses; comments are not kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from rankveil.flow.declare.plan import Plan
+from rankveil.flow.declare.plan import ColumnEntry, Plan, TableEntry
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONG = 100
@@ -26,7 +26,7 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield ""
     yield "[release]"
     yield from _entries({"method": plan.release.method, **plan.release.model_dump(exclude_defaults=True)})
-    table = plan.table.model_dump(exclude_defaults=True)
+    table = _worth_writing(plan.table)
     if table:
         yield ""
         yield "[table]"
@@ -38,7 +38,13 @@ def _lines(plan: Plan) -> Iterator[str]:
     for name, entry in plan.columns.items():
         yield ""
         yield f"[columns.{toml_key(name)}]"
-        yield from _entries(entry.model_dump(exclude_defaults=True))
+        yield from _entries(_worth_writing(entry))
+
+
+def _worth_writing(entry: ColumnEntry | TableEntry) -> dict[str, Any]:
+    """What differs from its default, and what is a guess: nobody confirms what is not shown."""
+    shown = entry.model_dump(exclude_defaults=True)
+    return {key: value for key, value in entry.model_dump().items() if key in shown or key in entry.unconfirmed}
 
 
 def _entries(entries: Mapping[str, Any]) -> Iterator[str]:

@@ -33,19 +33,10 @@ function tuneSlider() {
   const slider = byId("epsilon-slider");
   const number = byId("epsilon");
   if (!slider || !number) return;
-  const meaning = byId("epsilon-meaning");
   const toSlider = () => {
     const value = Number(number.value);
     if (value > 0) slider.value = String(Math.min(1.3, Math.max(-2, Math.log10(value))));
     slider.setAttribute("aria-valuetext", "ε = " + number.value);
-    const method = document.querySelector("input[name=method]:checked");
-    if (meaning && method && method.dataset.sound === undefined) {
-      meaning.textContent = "This method promises nothing, whatever ε is.";
-    } else if (value > 0 && meaning) {
-      const factor = Math.exp(value);
-      const shown = factor < 1.1 ? factor.toPrecision(4) : factor < 1000 ? factor.toPrecision(2) : factor.toExponential(0);
-      meaning.textContent = "With ε = " + number.value + ", nobody's odds about one person change by more than a factor of " + Number(shown) + ".";
-    }
   };
   slider.addEventListener("input", () => {
     number.value = String(Number((10 ** Number(slider.value)).toPrecision(2)));
@@ -53,7 +44,6 @@ function tuneSlider() {
     number.dispatchEvent(new Event("input", { bubbles: true }));
   });
   number.addEventListener("input", toSlider);
-  for (const method of document.querySelectorAll("input[name=method]")) method.addEventListener("change", toSlider);
   slider.hidden = false;
   toSlider();
 }

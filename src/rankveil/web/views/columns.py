@@ -10,8 +10,9 @@ from starlette.responses import HTMLResponse, Response
 from rankveil.errors import PlanError, RankveilError
 from rankveil.flow.declare import Plan
 from rankveil.flow.declare.domain import domain_of
-from rankveil.flow.declare.plan import DropColumn
+from rankveil.flow.declare.plan import TABLE_PART, DropColumn
 from rankveil.web.columns import (
+    DECIMAL_MARKS,
     KINDS,
     Card,
     card,
@@ -21,7 +22,9 @@ from rankveil.web.columns import (
     form_values,
     guesses_left,
     posted_values,
+    table_card,
     taxonomy_outline,
+    where_left,
 )
 from rankveil.web.home import StaleError, Working, column_part
 from rankveil.web.site import Ask, status_of
@@ -45,7 +48,13 @@ def _edit(place: int, **known: Any) -> dict[str, Any]:
     return {"place": place, "kind": None, "values": None, "error": None, "stale": False, "read_only": False, **known}
 
 
-def _whole_page(ask: Ask, working: Working, editing: dict[str, Any] | None, status: int = 200) -> HTMLResponse:
+def _whole_page(
+    ask: Ask,
+    working: Working,
+    editing: dict[str, Any] | None,
+    status: int = 200,
+    table_error: dict[str, Any] | None = None,
+) -> HTMLResponse:
     state = working.read()
     plan = working.plan(state)
     if editing is not None and editing["place"] >= len(plan.columns):
@@ -56,6 +65,9 @@ def _whole_page(ask: Ask, working: Working, editing: dict[str, Any] | None, stat
         "columns",
         status,
         cards=cards(plan, state),
+        table_card=table_card(plan, state),
+        table_error=table_error,
+        decimal_marks=DECIMAL_MARKS,
         **_shared(plan),
         enhanced=False,
         editing=None if editing is None else _form(plan, card(plan, state, editing["place"]), editing),
@@ -68,7 +80,7 @@ def _shared(plan: Plan) -> dict[str, Any]:
         "kinds": KINDS,
         "outline": lambda name: taxonomy_outline(plan, name),
         "guesses_left": guesses_left(plan),
-        "columns_left": len(plan.guesses),
+        "where_left": where_left(plan),
     }
 
 
@@ -138,6 +150,17 @@ def save_column(ask: Ask) -> Response:
     if ask.enhanced:
         return _card(ask, working, place, None, changed=True)
     return ask.go("w", working.id, f"columns#column-{place}")
+
+
+def save_table(ask: Ask) -> Response:
+    """Confirm how the file is read, with the decimal mark that was chosen."""
+    working = ask.working
+    entry = working.plan().table.model_dump() | {"decimal": ask.text("decimal"), "unconfirmed": ()}
+    try:
+        working.change_plan(TABLE_PART, ask.number("version"), entry)
+    except RankveilError as error:
+        return _whole_page(ask, working, None, status_of(error), table_error=error.as_dict())
+    return ask.go("w", working.id, "columns")
 
 
 def _taxonomy(ask: Ask, working: Working) -> str | None:

@@ -1,4 +1,4 @@
-"""Method and ε, with the dry run beside them, from the plan alone."""
+"""Method and ε, with the dry run beside them, from the plan and the number of rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from starlette.responses import Response
 
 from rankveil.errors import RankveilError
 from rankveil.flow.declare import Plan
+from rankveil.meaning import LARGE
 from rankveil.methods import METHODS, method_named
-from rankveil.report.preview import fragment
+from rankveil.preview import preview
+from rankveil.report.preview import of_preview
 from rankveil.web.home import RELEASE_PART, State, Working
 from rankveil.web.site import Ask, status_of
 
@@ -45,6 +47,7 @@ def _page(
         settings_version=state.versions.get(RELEASE_PART, 0),
         error=None if error is None else error.as_dict(),
         dry_run=_dry_run(plan, state, values),
+        alone=False,
     )
 
 
@@ -55,6 +58,7 @@ def dry_run(ask: Ask) -> Response:
     values = _asked(ask)
     return ask.page(
         "dry_run.html.jinja",
+        alone=True,
         chosen=METHODS.get(values["method"], METHODS["synthetic"]),
         dry_run=_dry_run(working.plan(state), state, values),
     )
@@ -63,9 +67,12 @@ def dry_run(ask: Ask) -> Response:
 def _dry_run(plan: Plan, state: State, values: dict[str, str]) -> dict[str, Any]:
     try:
         changed = _with(plan, values)
-        return {"error": None, "fragment": fragment(changed, state.rows)}
+        looked = preview(changed, state.rows)
+        large = bool(looked.meaning) and changed.release.epsilon > LARGE
+        meaning = looked.meaning or "This method promises nothing, whatever ε is."
+        return {"error": None, "fragment": of_preview(looked), "meaning": meaning, "large": large}
     except RankveilError as error:
-        return {"error": error.as_dict(), "fragment": None}
+        return {"error": error.as_dict(), "fragment": None, "meaning": "", "large": False}
 
 
 def save_method(ask: Ask) -> Response:

@@ -11,10 +11,12 @@ from typing import Any
 from starlette.responses import Response
 
 from rankveil.errors import PlanError, RankveilError
+from rankveil.flow.declare import Plan
+from rankveil.meaning import LARGE, in_words, needs_consent
 from rankveil.methods import method_named
 from rankveil.pipeline import check_consent
 from rankveil.web import jobs
-from rankveil.web.budget import BudgetView, budget_view
+from rankveil.web.budget import BudgetView, budget_view, set_cap
 from rankveil.web.columns import guesses_left
 from rankveil.web.guard import secret
 from rankveil.web.home import StaleError, State, Working
@@ -32,6 +34,7 @@ def _page(ask: Ask, working: Working, error: RankveilError | None, status: int =
     plan = working.plan(state)
     made = jobs.releases_of(working)
     budget, trouble = _budget(ask, working)
+    method, epsilon = method_named(plan.release.method), plan.release.epsilon
     return ask.step(
         "release.html.jinja",
         working,
@@ -39,7 +42,9 @@ def _page(ask: Ask, working: Working, error: RankveilError | None, status: int =
         status,
         plan=plan,
         plan_sha256=plan.sha256(),
-        method=method_named(plan.release.method),
+        method=method,
+        large=in_words(epsilon, plan.release.delta) if method.differentially_private and epsilon > LARGE else None,
+        needs_consent=method.differentially_private and needs_consent(epsilon),
         budget=budget,
         trouble=trouble,
         guesses_left=guesses_left(plan),
@@ -80,7 +85,7 @@ def begin(ask: Ask) -> Response:
 
 
 def _start(ask: Ask, working: Working, job_id: str) -> None:
-    accept = ask.text("accept_no_guarantee") == "on"
+    consent = {key: ask.text(key) == "on" for key in ("accept_no_guarantee", "accept_large_epsilon")}
     with working.changing() as state:
         if jobs.job_named(working, job_id) is not None:
             return  # another tab was quicker; its release is this one
@@ -90,18 +95,35 @@ def _start(ask: Ask, working: Working, job_id: str) -> None:
                 "Another release of this table was started from this page in the meantime.",
                 remedy="Look at it below. If you want a further release, start it from this page as it is now.",
             )
-        if plan.sha256() != ask.text("plan_sha256"):
-            raise StaleError(
-                "The plan was changed in another tab after this page was shown.",
-                remedy="Below is what would be released now. Start it if that is right.",
-            )
-        check_consent(plan, accept_no_guarantee=accept)
+        _refuse_if_stale(ask, plan)
+        check_consent(plan, **consent)
         table_of(state)
         if not plan.columns:
             raise PlanError("The plan has no columns.", remedy="Open the table again.")
-        spec = jobs.release_spec(working, plan, job_id, out=ask.site.out, ledger=ask.site.ledger, accept=accept)
+        spec = jobs.release_spec(working, plan, job_id, out=ask.site.out, ledger=ask.site.ledger, consent=consent)
         jobs.start(working, job_id, plan, spec)
         state.next_release = secret(8)
+
+
+def _refuse_if_stale(ask: Ask, plan: Plan) -> None:
+    if plan.sha256() != ask.text("plan_sha256"):
+        raise StaleError(
+            "The plan was changed in another tab after this page was shown.",
+            remedy="Below is what would be released now. Go on if that is right.",
+        )
+
+
+def save_cap(ask: Ask) -> Response:
+    """Set what the table, or its population, may spend in all: once, and only if the form says so."""
+    working = ask.working
+    try:
+        _refuse_if_stale(ask, working.plan())
+        if ask.text("set_once") != "on":
+            raise PlanError("A cap is set once and stays.", remedy="Tick the box that says so, or set no cap.")
+        set_cap(working, ask.site.ledger, ask.text("cap_epsilon"), ask.text("cap_delta"))
+    except RankveilError as error:
+        return _page(ask, working, error, status_of(error))
+    return ask.go("w", working.id, "release")
 
 
 def progress(ask: Ask) -> Response:

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 
 from rankveil.certificate import Certificate, plain
 from rankveil.flow.write import CERTIFICATE_NAME, write_bytes
+from rankveil.meaning import LARGE
 from rankveil.methods import METHODS
 from rankveil.web import jobs
 from rankveil.web.home import Working
@@ -52,6 +54,7 @@ def result_page(ask: Ask) -> Response:
         spec=job.spec,
         status=status,
         certificate=certificate,
+        large=certificate is not None and Fraction(certificate.epsilon or 0) > LARGE,
         checks=_checked(job) if certificate is not None else None,
         release_file=job.release_file(),
         plan=job.plan(),

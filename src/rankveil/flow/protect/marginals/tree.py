@@ -15,6 +15,7 @@ Reference    Hay, Rastogi, Miklau, Suciu 2010 for consistency; the pruning of no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,18 +86,31 @@ class DrawnTree:
         return depth == 0 or self.shape.for_top is not None
 
 
+def _public_levels(grid: CountGrid, shape: TreeShape, price: Price) -> list[tuple[Edges, Noise]]:
+    """Where each level is counted, and the noise on a count: a function of n, the plan and the budget."""
+    wide = grid.size > shape.leaves
+    edges = nested_edges(grid, shape)
+    noises = [(price * part).laplace_or_gaussian(l1=2, l2_squared=2) for part in level_parts(len(edges), shape.for_top)]
+    # Bounds are often top codes: the upper end is a cell of its own on every level.
+    return [
+        (np.union1d(level, [grid.size - 1]) if wide else level, noise)
+        for level, noise in zip(edges, noises, strict=True)
+    ]
+
+
+def first_counts(grid: CountGrid, shape: TreeShape, price: Price, for_heaps: Fraction) -> tuple[int, Noise]:
+    """How many counts the first level has, that of missing values included, and the noise on each."""
+    left = price * (1 - for_heaps) if grid.size > shape.leaves else price
+    edges, noise = _public_levels(grid, shape, left)[0]
+    return len(edges) - 1 + int(grid.column.allows_null), noise
+
+
 def drawn_tree(counts: Counts, rows: int, price: Price, shape: TreeShape, source: RandomSource) -> DrawnTree:
     """Draw the counts of the tree, level by level."""
     grid = counts.grid
     wide = grid.size > shape.leaves
-    all_edges = [
-        # Bounds are often top codes: the upper end is a cell of its own on every level.
-        counts.snapped(np.union1d(edges, [grid.size - 1]) if wide else edges)
-        for edges in nested_edges(grid, shape)
-    ]
-    noises = [
-        (price * part).laplace_or_gaussian(l1=2, l2_squared=2) for part in level_parts(len(all_edges), shape.for_top)
-    ]
+    public = _public_levels(grid, shape, price)
+    all_edges, noises = [counts.snapped(edges) for edges, _ in public], [noise for _, noise in public]
     look_into = _LOOK_INTO if wide else _LOOK_INTO_SMALL
 
     levels: list[_Level] = []

@@ -1,0 +1,137 @@
+"""Pure ε or (ε, δ)? What the planned noise alone moves, both ways, and which way moves less.
+
+The figure   For one column that is first counted in so many cells: cells x E|noise on a count| / (2 rows), at most 1.
+             It is the expected total variation between the column's counts and the same counts with the planned noise
+             on them, before anything is made of them. The mean over the columns counts.
+What it is   An expectation of planned noise, from the plan and the number of rows. Not a limit, and no forecast for a
+             table: what is made of noisy counts (counts that add up, thin cells, tables of pairs) depends on it.
+Checked      Whether the way with the smaller figure has the smaller measured error, on whole releases of tables of many
+             shapes: benchmarks/pure_or_delta.py, with its results in docs/comparing.md.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+from rankveil.errors import PlanError
+from rankveil.flow.budget import Price
+from rankveil.flow.declare import Column, Plan, declare_alone
+from rankveil.flow.microaggregate.counts import CountGrid
+from rankveil.flow.protect.marginals.choose import synopsis_rule
+from rankveil.flow.protect.marginals.tree import first_counts
+from rankveil.methods import method_named
+from rankveil.preview.reach import mean_size
+
+SMALL_DELTA = Decimal("1e-9")
+NO_LIMIT = "It is an expectation for planned noise, not a limit: a release can come out better or worse."
+# Figures nearer to each other than a tenth do not tell by themselves. Noise without a δ has the longer tails, of which
+# thresholds make more than its mean size says: of 20 such cases in the trials δ came out better in all.
+_TELLS = Fraction(1, 10)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The figure both ways."""
+
+    pure: float
+    with_delta: float
+    delta: str
+
+    @property
+    def close(self) -> bool:
+        """Too close to each other to tell."""
+        return abs(self.pure - self.with_delta) <= _TELLS * max(self.pure, self.with_delta)
+
+    @property
+    def better(self) -> Literal["pure", "delta"]:
+        return "delta" if self.close or self.with_delta < self.pure else "pure"
+
+    @property
+    def figures(self) -> str:
+        return (
+            f"Expected share of records that the planned noise alone puts under another label or range, mean over"
+            f" columns: {self.pure:.2g} with ε alone, {self.with_delta:.2g} with δ = {self.delta} as well."
+        )
+
+    @property
+    def advice(self) -> str:
+        if self.close:
+            near = "The two are within a tenth of each other;"
+            return f"{near} in trials with such figures δ = {self.delta} came out better."
+        if self.better == "delta":
+            return f"By this, δ = {self.delta} is the better choice here."
+        return "By this, ε alone is the better choice here, and it promises more."
+
+    @property
+    def words(self) -> str:
+        return f"{self.figures} {NO_LIMIT} {self.advice}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"pure": self.pure, "with_delta": self.with_delta, "delta": self.delta, "better": self.better}
+
+
+def advice(plan: Plan) -> list[str]:
+    """In words, for a plan that says how many rows there are; nothing where there is nothing to say."""
+    try:
+        found = choice(plan, plan.release.expected_rows or 0)
+    except PlanError:  # no column is protected
+        found = None
+    return [] if found is None else [found.words]
+
+
+def remark(plan: Plan) -> list[str]:
+    """The same as lines of a draft. The figures follow from its guesses, so the lines go when they go."""
+    return [
+        line
+        for words in advice(plan)
+        for line in textwrap.wrap(f"{words} Computed with the guesses below: delete this with them.", 110)
+    ]
+
+
+def choice(plan: Plan, rows: int) -> Choice | None:
+    """None for methods that have no use for a δ, and where no column's noise is known from the plan."""
+    method = method_named(plan.release.method)
+    if not method.uses_delta:
+        return None
+    delta = plan.release.delta or SMALL_DELTA
+    pure, with_delta = (_mean_moved(_with_delta(plan, rows, each)) for each in (None, delta))
+    return None if pure is None or with_delta is None else Choice(pure, with_delta, f"{delta.normalize():e}")
+
+
+def _with_delta(plan: Plan, rows: int, delta: Decimal | None) -> Plan:
+    return plan.model_copy(update={"release": plan.release.model_copy(update={"delta": delta, "expected_rows": rows})})
+
+
+def _mean_moved(plan: Plan) -> float | None:
+    columns = {column.name: column for column in declare_alone(plan).protected}
+    rows = plan.release.expected_rows or 0
+    figures = []
+    try:
+        for mechanism in method_named(plan.release.method).planned(plan):
+            column = columns.get(mechanism.column)
+            if column is None or "for bounds" in mechanism.name:
+                continue
+            figure = moved(column, Price.of(mechanism), rows)
+            if figure is not None:
+                figures.append(figure)
+    except PlanError:  # noise that cannot be drawn; the plan itself is refused elsewhere, the other way is left out
+        return None
+    return sum(figures) / len(figures) if figures else None
+
+
+def moved(column: Column, price: Price, rows: int) -> float | None:
+    """The figure of one column; None where it is not counted, or where its cells are found with noise first."""
+    if column.private_bounds:
+        return None
+    synopsis = synopsis_rule(column, rows, price)
+    if synopsis.kind == "histogram":
+        cells, noise = CountGrid(column).cell_count, price.laplace_or_gaussian(l1=2, l2_squared=2)
+    elif synopsis.tree is not None:
+        cells, noise = first_counts(CountGrid(column), synopsis.tree, price, synopsis.for_heaps)
+    else:
+        return None
+    return min(1.0, cells * mean_size(noise) / 2 / rows)
