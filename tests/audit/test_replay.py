@@ -357,8 +357,16 @@ def test_options_that_do_not_go_together_are_refused(arguments: list[str], cli: 
 def test_a_method_without_a_guarantee_is_not_replayed(tmp_path: Path) -> None:
     plan, _ = write_table(tmp_path)
     changed = Plan.load(plan).with_release(method="published:ranking", k=2)
-    with pytest.raises(rankveil.RankveilError, match="claims no ε"):
+    with pytest.raises(rankveil.RankveilError, match="does not give differential privacy"):
         replay(pairs=1, plan=changed)
+
+
+def test_a_table_that_its_plan_refuses_is_not_called_consistent(tmp_path: Path, cli: Cli) -> None:
+    plan, table = write_table(tmp_path)
+    table.write_text("age;job\n141;nurse\n142;clerk\n143;clerk\n", encoding="utf-8")
+    run = cli("audit", "--replay", table, "--plan", plan, "--pairs", 5)
+    assert run.code == 3
+    assert "outside the declared range" in run.text
 
 
 def test_a_table_in_parquet_goes_through_frames_as_well(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ from rankveil.audit.replay.plans import Case, case_on, made_case, made_cells
 from rankveil.audit.replay.ways import LOCAL_WAYS, SPARK_WAYS, Way
 from rankveil.engines import Engine
 from rankveil.engines.spark import SparkEngine, start_session
-from rankveil.errors import PlanError, RankveilError
+from rankveil.errors import RankveilError
 from rankveil.flow.declare import Plan
-from rankveil.methods import method_named
+from rankveil.pipeline import check_consent
 
 SIZES = (2, 2, 3, 5, 8, 12, 20, 30, 30, 50, 90, 150, 300, 600)  # rows; a third less or so, by the dice
 LARGE = (3000, 10_000, 100_000, 200_000)
@@ -144,13 +144,12 @@ def replay(
 
     `only`: the one pair of this number. `spark`: some pairs go through Spark, if it can be started here.
     """
-    if plan is not None and not method_named(plan.release.method).differentially_private:
-        raise PlanError(
-            f"The method {plan.release.method} claims no ε that a replay could hold it to.",
-            remedy="Audit it with: rankveil audit METHOD. Replay is for methods with a guarantee.",
-        )
+    if plan is not None:
+        # What no release would be made of has nothing to be held to; here nothing is released.
+        check_consent(plan, accept_no_guarantee=False, accept_large_epsilon=True)
     result = Replay(seed, _subject(plan, table), real=table is not None)
     numbers = range(pairs) if only is None else [only]
+    refusal: RankveilError | None = None
     with _spark(result, wanted=spark) as engine:
         for done, number in enumerate(numbers):
             through = engine is not None and plan is None and number % _SPARK_EVERY == _SPARK_EVERY - 1
@@ -158,8 +157,12 @@ def replay(
             large = number >= 5 * _LARGE_EVERY and number % _LARGE_EVERY == 0
             with tempfile.TemporaryDirectory(prefix="rankveil-replay-") as folder:
                 case = _case(f"{seed}-{number}", Path(folder), ways, plan, table, LARGE if large else SIZES)
-                result.add(run_pair(case, Path(folder), engine if through and case.way.file else None))
+                outcome = run_pair(case, Path(folder), engine if through and case.way.file else None)
+            result.add(outcome)
+            refusal = outcome.refused or refusal
             told(done + 1, len(numbers))
+    if not result.pairs and refusal is not None:
+        raise refusal  # the plan takes none of the tables, or not the one that was given
     return result
 
 

@@ -52,7 +52,7 @@ class Outcome:
     loss_over_claim: float
     problems: tuple[str, ...]  # in words, without a value; none if the pair passed
     different: tuple[str, ...] = ()  # what of the two releases is not the same
-    refused: bool = False  # the plan does not take one of the tables: nothing was asked, nothing released
+    refused: RankveilError | None = None  # the plan does not take one of the tables: nothing asked, nothing released
     draws: tuple[Draw, ...] = ()  # of the first run, where noise was drawn as it is in production
     linkage: str = ""  # how columns were linked, where a rule decided it
 
@@ -70,7 +70,7 @@ def run_pair(case: Case, folder: Path, engine: Engine | None = None) -> Outcome:
     other = _ended(case, case.changed, case.cuts[1], second, folder / "2", engine)
     for ended, watch in ((one, first), (other, second)):
         if isinstance(ended, RankveilError) and not watch.draws:
-            return Outcome(case, 0, 0.0, (), refused=True)
+            return Outcome(case, 0, 0.0, (), refused=ended)
     return _compared(case, AnsweredPath(first, second), one, other)
 
 
