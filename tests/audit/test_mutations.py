@@ -215,7 +215,7 @@ def test_the_last_bits_of_floating_point_laplace_noise_are_caught(monkeypatch: p
     def in_floats(noise: Noise, values: np.ndarray, source: RandomSource) -> np.ndarray:
         return values + laplace_floats(float(noise.parameter), values.size, source).reshape(values.shape)
 
-    monkeypatch.setattr(Noise, "added_to", in_floats)
+    monkeypatch.setattr(Noise, "drawn", in_floats)
     found = first_refutation("aligned", only="last bits", runs=500)
     assert found is not None
     assert found.lower_bound > 5, "and more with more draws: one of the two cannot have such bits at all"

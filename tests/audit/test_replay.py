@@ -1,118 +1,381 @@
-"""Watched budgets, replayed answers, exact laws."""
+"""Whole releases replayed: a campaign that has to pass, and broken twins of production code that it has to catch.
+
+Pairs follow from their names, so a test that passes once passes always.
+"""
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from rankveil.audit.findings import DependsOnData
-from rankveil.audit.laws import Sums, channel_loss, exponential_law, loss_of_list, permute_and_flip_law
-from rankveil.audit.watch import Watch, WatchedBudget, replayed, steered
-from rankveil.flow.budget import Noise
-from rankveil.flow.relink.channel import HammingBall, Window, exact_matrix, ratio_within
-from rankveil.noise import SeededSource, exponential_mechanism, permute_and_flip
+import rankveil.flow.budget
+import rankveil.noise.laplace
+from rankveil.audit.replay import Given, replay
+from rankveil.audit.replay.campaign import SIZES
+from rankveil.audit.replay.pair import Outcome, run_pair
+from rankveil.audit.replay.plans import Case, made_case
+from rankveil.audit.replay.ways import LOCAL_WAYS, Way
+from rankveil.engines import table as tables
+from rankveil.flow.budget import Budget, Noise
+from rankveil.flow.declare import Plan, again, domain
+from rankveil.flow.declare.domain import Grid
+from rankveil.flow.microaggregate import by_distance, unaligned
+from rankveil.flow.microaggregate.counts import count_columns
+from rankveil.flow.protect import records
+from rankveil.flow.relink import aligned, conditional, synthetic
+from rankveil.methods import METHODS
+from rankveil.noise import RandomSource
+from rankveil.report.replay import as_page
+from tests.support import Ran
 
-SOURCE = SeededSource(1)
-Step = Callable[[WatchedBudget, np.ndarray], None]
+Cli = Callable[..., Ran]
 
-
-def run_of(step: Step, original: list[int], changed: list[int]) -> Callable[[bool, Watch], None]:
-    def run(is_changed: bool, watch: Watch) -> None:
-        step(WatchedBudget(Fraction(1), watch=watch), np.array(changed if is_changed else original))
-
-    return run
-
-
-def adaptive(budget: WatchedBudget, counts: np.ndarray) -> None:
-    """A first look at the sum; where it seems large, a second look at the counts themselves."""
-    first = budget.spend(Fraction(1, 2), "sum").laplace_or_gaussian(1, 1).added_to(counts[:1], SOURCE)
-    second = budget.spend(Fraction(1, 2), "counts").laplace_or_gaussian(2, 2)
-    second.added_to(counts if first[0] > 3 else counts[:1], SOURCE)
-
-
-def test_a_steered_path_of_an_adaptive_mechanism_loses_all_of_epsilon() -> None:
-    path = steered(run_of(adaptive, [9, 4], [8, 5]))
-    assert path.losses() == pytest.approx({"sum": 0.5, "counts": 0.5})
-    assert path.original.spent == {"sum": Fraction(1, 2), "counts": Fraction(1, 2)}
+PARTS, PAIRS_OF_A_PART = 8, 40
+SOUND = ("synthetic", "aligned", "laplace", "unlinked", "multivariate")
 
 
-def test_no_replayed_path_loses_more_than_a_steered_one() -> None:
-    for _ in range(200):
-        losses = replayed(run_of(adaptive, [9, 4], [8, 5])).losses()
-        assert -1 - 1e-9 <= sum(losses.values()) <= 1 + 1e-9
+# The original
 
 
-def test_a_second_look_that_depends_on_the_data_and_not_on_the_first_answer_is_found_out() -> None:
-    def peeking(budget: WatchedBudget, counts: np.ndarray) -> None:
-        budget.spend(Fraction(1), "all").laplace_or_gaussian(2, 2).added_to(counts[counts > 4], SOURCE)
-
-    with pytest.raises(DependsOnData, match="how many numbers"):
-        steered(run_of(peeking, [9, 4], [8, 5]))
-
-
-def test_a_scale_that_depends_on_the_data_is_found_out() -> None:
-    def peeking(budget: WatchedBudget, counts: np.ndarray) -> None:
-        budget.spend(Fraction(1), "all").laplace_or_gaussian(int(counts.max()), 2).added_to(counts, SOURCE)
-
-    with pytest.raises(DependsOnData, match="scale"):
-        steered(run_of(peeking, [9, 4], [8, 5]))
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_release_depends_on_one_record_through_protected_answers_alone(part: int) -> None:
+    result = replay(pairs=PAIRS_OF_A_PART, seed=1000 + part)
+    assert result.problems == []
+    assert result.pairs >= PAIRS_OF_A_PART - 4, "the plan refuses hardly any"
+    assert result.different_bytes == 0
+    assert 0.5 < result.largest <= 1 + 1e-9, "some pair comes close to the claim, or the neighbours are too tame"
 
 
-def test_noise_that_nobody_paid_for_is_put_down_as_such() -> None:
-    def thief(budget: WatchedBudget, counts: np.ndarray) -> None:
-        budget.part(Fraction(1)).laplace_or_gaussian(2, 2).added_to(counts, SOURCE)
-
-    path = steered(run_of(thief, [9, 4], [8, 5]))
-    assert path.losses() == pytest.approx({"not paid for": 1.0})
-
-
-def test_production_noise_is_back_after_a_watch() -> None:
-    plain = Noise.added_to
-    steered(run_of(adaptive, [1, 1], [1, 1]))
-    assert Noise.added_to is plain
+def test_tables_cut_into_small_blocks_come_out_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text files are read in blocks of bytes: a longer label moves every boundary after it."""
+    monkeypatch.setattr(tables, "_BLOCK", 1 << 15)
+    monkeypatch.setattr(tables, "_BATCH_ROWS", 7)
+    assert replay(pairs=60, seed=2000).problems == []
 
 
-# Laws
+def test_the_campaign_goes_through_every_way_in_method_and_kind(tmp_path: Path) -> None:
+    cases = [
+        made_case(f"{1000 + part}-{number}", LOCAL_WAYS, SIZES, tmp_path)
+        for part in range(PARTS)
+        for number in range(PAIRS_OF_A_PART)
+    ]
+    assert {case.way.name for case in cases} == {way.name for way in LOCAL_WAYS}
+    assert {case.plan.release.method for case in cases} == set(SOUND)
+    entries = [entry for case in cases for entry in case.plan.columns.values()]
+    assert {entry.kind for entry in entries} == {
+        "integer",
+        "number",
+        "date",
+        "category",
+        "ordinal",
+        "boolean",
+        "drop",
+    }
+    for name, value in {"bounds": "private", "scale": "log", "role": "public", "clamp": True, "null": True}.items():
+        assert any(getattr(entry, name, None) == value for entry in entries), name
+    assert any(getattr(entry, "taxonomy", None) for entry in entries)
+    assert any(case.plan.impossible for case in cases)
+    assert any(case.plan.release.delta for case in cases)
+    assert {case.shrunk for case in cases} == {Fraction(1), Fraction(1, 10), Fraction(0)}
 
 
-def frequencies(draws: np.ndarray, size: int) -> np.ndarray:
-    return np.bincount(draws, minlength=size) / len(draws)
+def test_a_pair_follows_from_its_name(tmp_path: Path) -> None:
+    one, other = (made_case("5-17", LOCAL_WAYS, SIZES, tmp_path) for _ in range(2))
+    assert repr(one) == repr(other)
+    assert repr(made_case("5-18", LOCAL_WAYS, SIZES, tmp_path)) != repr(one)
+
+
+# Broken twins
+
+
+def first_problem(
+    folder: Path, ways: tuple[Way, ...] = LOCAL_WAYS, only: Callable[[Case], bool] = lambda case: True, most: int = 300
+) -> Outcome:
+    """The first pair of a campaign that does not pass, among those that the twin can show in."""
+    for number in range(most):
+        below = folder / str(number)
+        below.mkdir()
+        case = made_case(f"1000-{number}", ways, SIZES, below)
+        if only(case):
+            outcome = run_pair(case, below)
+            if outcome.problems:
+                return outcome
+    pytest.fail("the twin was not caught")
+
+
+def of_method(*names: str) -> Callable[[Case], bool]:
+    return lambda case: case.plan.release.method in names
+
+
+def named(*names: str) -> tuple[Way, ...]:
+    return tuple(way for way in LOCAL_WAYS if way.name in names)
+
+
+def test_scales_ten_percent_too_small_are_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plain = rankveil.flow.budget.representable_scale
+    monkeypatch.setattr(rankveil.flow.budget, "representable_scale", lambda scale: plain(scale * 9 / 10))
+    assert "times what the certificate claims" in first_problem(tmp_path).problems[0]
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_a_sampler_that_draws_ten_percent_too_little_is_caught(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No question and no scale shows it; the answers themselves do."""
+    sampler = getattr(rankveil.noise, law)
+    plain, smaller = sampler._sampler, Fraction(9, 10) if law == "laplace" else Fraction(81, 100)
+    delta = {"delta": "1e-6"} if law == "gaussian" else {}
+    columns = {"a": {"kind": "integer", "lower": 0, "upper": 2000, "synopsis": "histogram"}}
+    plan = Plan.from_dict({"release": {"epsilon": "1", "expected_rows": 10, **delta}, "columns": columns})
+    assert replay(pairs=16, plan=plan).problems == []
+    monkeypatch.setattr(sampler, "_sampler", lambda parameter: plain(parameter * smaller))
+    (problem,) = replay(pairs=16, plan=plan).problems
+    assert f"discrete {law.capitalize()} noise as drawn is smaller than its scale says" in problem
+
+
+class Forgetful(Noise):
+    """Adds noise to everything but the first table."""
+
+    def added_to(self, values: Any, source: RandomSource) -> Any:
+        object.__setattr__(self, "added_to", super().added_to)
+        return values
+
+
+def test_a_forgotten_table_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plain = synthetic.release_tables
+
+    def forgetful(counts: Any, marginals: Any, selection: Any, rows: int, noise: Noise, source: RandomSource) -> Any:
+        return plain(counts, marginals, selection, rows, Forgetful(noise.name, noise.parameter), source)
+
+    monkeypatch.setattr(synthetic, "release_tables", forgetful)
+    assert first_problem(tmp_path, only=of_method("synthetic")).different
+
+
+def test_tables_of_which_only_one_is_paid_for_are_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(
+        synthetic,
+        "_table_noise",
+        lambda budget, division: budget.part(division.tables).laplace_or_gaussian(l1=2, l2_squared=2),
+    )
+    problems = first_problem(
+        tmp_path, only=lambda case: case.plan.release.epsilon >= 5 and len(case.plan.columns) > 3
+    ).problems
+    assert "times what the certificate claims" in problems[0]
+
+
+def test_a_peek_at_one_exact_count_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plain = METHODS["synthetic"]
+
+    def peeking(given: synthetic.ReleasedMarginals, budget: Budget, source: RandomSource) -> Any:
+        column = given.dataset.schema.protected[0]
+        counts, _ = count_columns(given.dataset, [column])
+        given.marginals[column.name].mass[0] = 1 + counts[column.name].missing
+        return plain.relink(given, budget, source)
+
+    monkeypatch.setitem(METHODS, "synthetic", replace(plain, relink=peeking))
+    assert first_problem(tmp_path, only=of_method("synthetic")).different
+
+
+def test_types_that_depend_on_one_record_are_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plain = tables.Table.rebuild
+
+    def rebuild(table: tables.Table, result: pa.Table) -> Any:
+        made = plain(table, result)
+        floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+        return made.astype({name: "float64" for name in floats if name in made and made[name].dtype == np.int64})
+
+    monkeypatch.setattr(tables.Table, "rebuild", rebuild)
+    assert "types" in first_problem(tmp_path, named("pandas", "pandas, nullable types")).different
+
+
+@pytest.mark.parametrize("module", [aligned, records], ids=["aligned", "laplace"])
+def test_a_layout_copied_from_the_table_is_caught(module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "read_again", again._as_stored)
+    found = first_problem(tmp_path, named("Arrow"), of_method("aligned", "laplace"))
+    assert "how many numbers" in found.problems[0]
+
+
+def written_as_stored(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Blocks are drawn as they should be, and cut again where the table was."""
+
+    def drawn(given: Any, *rest: Any) -> Any:
+        ends = np.cumsum([batch.num_rows for batch in given.dataset.table.batches()])
+        whole = again.joined(list(plain(given, *rest)))
+        for start, end in zip([0, *ends[:-1]], ends, strict=True):
+            yield {name: codes[start:end] for name, codes in whole.items()}
+
+    return drawn
 
 
 @pytest.mark.parametrize(
-    ("law", "draw"),
+    ("way", "seen"), [("folder of Parquet files", "row groups of release.parquet"), ("Arrow", "chunks")]
+)
+def test_row_groups_and_chunks_copied_from_the_table_are_caught(
+    way: str, seen: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(aligned, "_drawn", written_as_stored(aligned._drawn))
+    monkeypatch.setattr(records, "_perturbed", written_as_stored(records._perturbed))
+    assert seen in first_problem(tmp_path, named(way), of_method("aligned", "laplace")).different
+
+
+def test_codes_computed_in_floating_point_are_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One record written as `7.0` moves the codes of the others: numbers of 2^55 have no last bits as floats."""
+    plain = Grid._place_floats
+
+    def in_floats(grid: Grid, values: Any, read: Any) -> Any:
+        if not grid.whole or grid.step == 1:
+            return plain(grid, values, read)
+        above = np.floor(np.clip(values, float(grid.lower), None) - float(grid.lower)).astype(np.int64)
+        return replace(plain(grid, values, read), codes=(above + int(grid.step) // 2) // int(grid.step))
+
+    monkeypatch.setattr(domain, "LARGEST_INTEGER", 1 << 62)  # the range was not capped either
+    columns = {"a": {"kind": "integer", "bounds": "private", "step": 1 << 17}}
+    plan = Plan.from_dict({"release": {"epsilon": "50"}, "columns": columns})
+    beside = [31 * (1 << 17) + (1 << 16) - 1] * 40  # one less than half a step below 32 steps, where cells end
+    case = Case("codes", plan, named("CSV")[0], {"a": beside}, {"a": [7.0, *beside[1:]]}, ((), ()), Fraction(1), "")
+    assert run_pair(case, tmp_path / "exact").passed
+    monkeypatch.setattr(Grid, "_place_floats", in_floats)
+    assert run_pair(case, tmp_path / "floats").problems
+
+
+def test_an_order_of_rows_kept_with_public_columns_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def in_order(batches: Any, row_count: int, size: int, sampler: Any) -> Any:
+        return again.in_blocks(batches, size)
+
+    monkeypatch.setattr(conditional, "out_of_order", in_order)
+    assert first_problem(tmp_path, only=lambda case: "another order" in case.change).different
+
+
+def test_clusters_that_depend_on_the_order_of_the_table_are_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Records at the same distance were ranked by row number: in a sorted table that says how they were sorted."""
+    column = {"kind": "integer", "lower": 0, "upper": 10}
+    release = {"method": "multivariate", "epsilon": "1", "k": 4}
+    plan = Plan.from_dict({"release": release, "columns": {"a": column, "b": column}})
+    table = {"a": [0, 10] * 4, "b": [10, 0] * 4}  # all at the same distance from the corner
+    neighbour = {"a": [0] * 4 + [10] * 4, "b": [10] * 4 + [0] * 4}
+    case = Case("ties", plan, named("CSV")[0], table, neighbour, ((), ()), Fraction(1), "rows in another order")
+    assert run_pair(case, tmp_path / "by value").passed
+    monkeypatch.setattr(unaligned, "by_distance", lambda records, k, ties_by_value: by_distance(records, k))
+    (problem,) = run_pair(case, tmp_path / "by row").problems
+    assert "times what the certificate claims" in problem
+
+
+def test_a_certificate_that_tells_how_many_values_are_missing_is_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plain = METHODS["unlinked"]
+
+    def telling(released: Any, budget: Budget, source: RandomSource) -> Any:
+        return replace(plain.relink(released, budget, source), remarks=(str(told[-1]),))
+
+    def grouping(dataset: Any, k: int) -> Any:
+        grouped = plain.microaggregate(dataset, k)
+        told.append(sum(int((clusters.values == -1).sum()) for clusters in grouped.columns))
+        return grouped
+
+    told: list[int] = []
+    monkeypatch.setitem(METHODS, "unlinked", replace(plain, microaggregate=grouping, relink=telling))
+    assert {"certificate", "certificate.json"} & set(first_problem(tmp_path, only=of_method("unlinked")).different)
+
+
+# For an officer
+
+
+def write_table(folder: Path) -> tuple[Path, Path]:
+    plan = folder / "plan.toml"
+    plan.write_text(
+        '[release]\nepsilon = "2"\n[columns.age]\nkind = "integer"\nlower = 0\nupper = 120\nnull = true\n'
+        '[columns.job]\nkind = "category"\ncategories = ["clerk", "nurse", "pilot"]\n',
+        encoding="utf-8",
+    )
+    table = folder / "people.csv"
+    table.write_text("age;job\n" + "41;nurse\n;clerk\n77;pilot\n" * 10, encoding="utf-8")
+    return plan, table
+
+
+def test_an_officer_replays_a_plan_and_a_table_of_their_own(tmp_path: Path, cli: Cli) -> None:
+    plan, table = write_table(tmp_path)
+    page = tmp_path / "replay.html"
+    run = cli("audit", "--replay", table, "--plan", plan, "--pairs", 12, "--html", page, "--json")
+    assert run.code == 0, run.text
+    result = json.loads(run.out)
+    assert (result["pairs"], result["different_bytes"]) == (12, 0)
+    assert 0 < result["largest_loss_over_claim"] <= 1
+    assert result["ways_in"]
+    written = (tmp_path / "replay.internal.html").read_text(encoding="utf-8")
+    assert "INTERNAL" in written
+    assert "people.csv" in written
+    for text in ("nurse", "pilot", "77"):
+        assert text not in run.text, "no value of the table is shown"
+        assert text not in written.partition("</style>")[2]
+    assert not page.exists()
+
+
+def test_a_plan_alone_is_replayed_on_made_tables_and_its_page_is_for_anyone(tmp_path: Path) -> None:
+    plan, _ = write_table(tmp_path)
+    result = replay(pairs=6, plan=Plan.load(plan))
+    assert (result.pairs, result.verdict) == (6, "consistent")
+    assert "(internal)" not in as_page(result)
+
+
+def test_a_contradiction_ends_with_exit_code_5_and_names_the_pair(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cli: Cli
+) -> None:
+    plain = rankveil.flow.budget.representable_scale
+    monkeypatch.setattr(rankveil.flow.budget, "representable_scale", lambda scale: plain(scale / 2))
+    plan, _ = write_table(tmp_path)
+    run = cli("audit", "--replay", "--plan", plan, "--pairs", 10, "--seed", 3, "--json")
+    assert run.code == 5
+    failure = json.loads(run.out)["failures"][0]
+    assert failure["pair"].startswith("3-")
+    alone = cli("audit", "--replay", "--plan", plan, "--seed", failure["pair"], "--json")
+    assert alone.code == 5
+    assert json.loads(alone.out)["failures"] == [failure]
+
+
+@pytest.mark.parametrize(
+    "arguments",
     [
-        (permute_and_flip_law, permute_and_flip),
-        (lambda scores, scale: np.exp(exponential_law(scores[None, :], scale).log_chances[0]), exponential_mechanism),
+        ["--replay", "table.csv"],
+        ["--replay", "--all"],
+        ["--replay", "--seed", "one"],
+        ["synthetic", "--pairs", "3"],
     ],
 )
-def test_exact_laws_are_those_of_the_samplers(law: Callable[..., np.ndarray], draw: Callable[..., np.ndarray]) -> None:
-    """100,000 draws: a frequency deviates by 5.5 standard deviations once in 25 million."""
-    scores, scale = np.array([3, 0, 2, 3], dtype=np.int64), Fraction(3, 2)
-    chances = law(scores, scale)
-    assert chances.sum() == pytest.approx(1)
-    seen = frequencies(draw(np.tile(scores, (100_000, 1)), scale, SeededSource(1)), 4)
-    assert np.abs(seen - chances).max() < 5.5 * math.sqrt(0.25 / 100_000)
+def test_options_that_do_not_go_together_are_refused(arguments: list[str], cli: Cli) -> None:
+    assert cli("audit", *arguments).code == 2
 
 
-def test_the_loss_of_a_list_is_the_larger_of_its_two_directions() -> None:
-    one, other = (exponential_law(np.array([scores]), Fraction(1)) for scores in ([0, 0], [0, -3]))
-    forward, backward = one.loss(other), other.loss(one)
-    assert forward != pytest.approx(backward)
-    assert loss_of_list([one], [other]) == max(forward, backward)
-    with pytest.raises(DependsOnData):
-        one.loss(Sums(np.zeros(1), Fraction(1)))
+def test_a_method_without_a_guarantee_is_not_replayed(tmp_path: Path) -> None:
+    plan, _ = write_table(tmp_path)
+    changed = Plan.load(plan).with_release(method="published:ranking", k=2)
+    with pytest.raises(rankveil.RankveilError, match="does not give differential privacy"):
+        replay(pairs=1, plan=changed)
 
 
-@pytest.mark.parametrize("channel", [HammingBall((2, 3), 1, *ratio_within(Fraction(1))), Window((5,), 3, 7, 2)])
-def test_the_largest_loss_of_a_channel_is_that_of_its_exact_matrix(channel: HammingBall | Window) -> None:
-    inputs = list(product(*(range(size) for size in channel.sizes)))
-    by_pairs = max(channel_loss(channel, x, y) for x in inputs for y in inputs)
-    matrix = exact_matrix(channel)
-    by_matrix = max(math.log(max(column) / min(column)) for column in zip(*matrix, strict=True))
-    assert by_pairs == pytest.approx(by_matrix)
+def test_a_table_that_its_plan_refuses_is_not_called_consistent(tmp_path: Path, cli: Cli) -> None:
+    plan, table = write_table(tmp_path)
+    table.write_text("age;job\n141;nurse\n142;clerk\n143;clerk\n", encoding="utf-8")
+    run = cli("audit", "--replay", table, "--plan", plan, "--pairs", 5)
+    assert run.code == 3
+    assert "outside the declared range" in run.text
+
+
+def test_a_table_in_parquet_goes_through_frames_as_well(tmp_path: Path) -> None:
+    import pyarrow.parquet as papq
+
+    plan, _ = write_table(tmp_path)
+    ages = pa.array([41, None, 77] * 5, pa.int32())
+    papq.write_table(pa.table({"age": ages, "job": ["nurse", "clerk", "pilot"] * 5}), tmp_path / "people.parquet")
+    given, read = Given.read(tmp_path / "people.parquet", Plan.load(plan))
+    result = replay(pairs=30, plan=read, table=given)
+    assert result.problems == []
+    assert {"Parquet", "pandas", "polars", "Arrow"} <= set(result.ways)

@@ -39,7 +39,7 @@ def follows(channel: Channel, claimed: Channel, seed: int) -> bool:
     inputs = sorted({0, len(everything) // 2, len(everything) - 1})
     matrix = exact_matrix(claimed)
     for place in inputs:
-        drawn = channel.draw(np.tile(np.array(everything[place]), (DRAWS, 1)), SeededSource(seed + place))
+        drawn = channel.drawn(np.tile(np.array(everything[place]), (DRAWS, 1)), SeededSource(seed + place))
         index = np.ravel_multi_index(tuple(drawn.T), claimed.sizes)
         observed = np.bincount(index, minlength=len(everything))
         expected = np.array([float(p) for p in matrix[place]]) * DRAWS
@@ -69,7 +69,7 @@ def test_the_check_rejects_weights_ten_percent_off(name: str, factor: tuple[int,
 def test_rows_are_drawn_independently() -> None:
     """Two rows with the same input agree as often as independent draws do (within 5 deviations)."""
     channel = HammingBall((2, 3, 2), 1, *WEIGHTS)
-    drawn = channel.draw(np.zeros((DRAWS, 3), np.int64), SeededSource(5))
+    drawn = channel.drawn(np.zeros((DRAWS, 3), np.int64), SeededSource(5))
     first, second = drawn[::2], drawn[1::2]
     chance = float(sum(p * p for p in exact_matrix(channel)[0]))
     deviation = math.sqrt(chance * (1 - chance) / len(first))

@@ -126,6 +126,41 @@ def test_only_the_noise_package_touches_randomness(path: Path) -> None:
     assert randomness_in(path.read_text()) == []
 
 
+# What meets exact data is asked through `RandomSource.answer`, by laws that are defined where these may be imported.
+_SAMPLERS = {
+    "bernoulli_exp",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "exponential_mechanism",
+    "flip_bits",
+    "permute_and_flip",
+    "RationalCoins",
+    "below",
+}
+_LAWS = ("flow.budget", "flow.relink.channel")
+
+
+def samplers_in(source: str) -> list[str]:
+    """Mechanisms that a module reaches for without asking."""
+    return [
+        name
+        for name in imported(ast.parse(source))
+        if name.startswith("rankveil.noise") and name.rpartition(".")[2] in _SAMPLERS
+    ]
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if module_name(path).startswith("flow.")], ids=module_name)
+def test_data_meet_noise_through_one_door(path: Path) -> None:
+    assert module_name(path) in _LAWS or samplers_in(path.read_text()) == []
+
+
+def test_the_check_of_the_door_catches_a_mechanism_that_is_not_asked() -> None:
+    assert samplers_in("from rankveil.noise import discrete_laplace, RandomSource") == [
+        "rankveil.noise.discrete_laplace"
+    ]
+    assert samplers_in("from rankveil.noise.coins import RationalCoins") == ["rankveil.noise.coins.RationalCoins"]
+
+
 @pytest.mark.parametrize(
     "source",
     [

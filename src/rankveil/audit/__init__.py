@@ -4,6 +4,7 @@ bounds.py     what a number of hits proves
 findings.py   what one attack found
 laws.py       exact laws of lists, choices and channels
 watch.py      production code, watched while it spends its budget
+replay/       whole releases of neighbouring tables, with the same answers, compared byte by byte
 tables.py     tiny tables, their neighbours and their releases
 cases/        the attacks on each method
 auditor.py    all attacks on a method, and a verdict

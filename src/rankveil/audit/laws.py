@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations, product
-from math import exp, log
+from math import log
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.audit.findings import DependsOnData
-from rankveil.flow.relink.channel import Channel
+from rankveil.flow.budget import Noise
+from rankveil.flow.relink.channel import Channel, HammingBall, Window
+from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomizedResponse, Shuffle
 
 Floats = NDArray[np.float64]
 
@@ -59,25 +61,58 @@ def exponential_law(scores: NDArray[np.int64], scale: Fraction) -> Choices:
     return Choices(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)))
 
 
-def permute_and_flip_law(scores: NDArray[np.int64], scale: Fraction) -> Floats:
-    """The chance of each candidate: walk through them in random order, stop at a with chance exp((score - best)/scale).
+def permute_and_flip_law(scores: NDArray[np.int64], scale: Fraction) -> Choices:
+    """Walk through a row's candidates in random order, stop at a with chance p(a) = exp((score - best) / scale).
 
-    By enumeration of all orders: for a handful of candidates.
+    With random times of arrival, a is the first to stop with chance p(a) ∫ Π (1 - t p(b)) dt over all others b and t
+    from 0 to 1: polynomials, which Gauss and Legendre integrate without error.
     """
-    stop = [exp((int(score) - int(scores.max())) / float(scale)) for score in scores]
-    chances = np.zeros(len(stop))
-    orders = list(permutations(range(len(stop))))
-    for order in orders:
-        reached = 1.0
-        for place in order:
-            chances[place] += reached * stop[place] / len(orders)
-            reached *= 1 - stop[place]
-    return chances
+    logs = (scores - scores.max(axis=1, keepdims=True)) / float(scale)
+    nodes, weights = np.polynomial.legendre.leggauss(scores.shape[1] // 2 + 1)
+    passed = 1 - np.exp(logs)[:, :, None] * (nodes + 1) / 2  # never zero: all nodes lie inside
+    first = (passed.prod(axis=1, keepdims=True) / passed * weights / 2).sum(axis=2)
+    return Choices(logs + np.log(first))
 
 
-def channel_loss(channel: Channel, one: tuple[int, ...], other: tuple[int, ...]) -> float:
-    """The largest log P(y|one) / P(y|other), over all outputs y of a small channel."""
-    if one == other:
-        return 0.0
-    outputs = product(*(range(size) for size in channel.sizes))
-    return log(max(Fraction(channel.weight(one, y), channel.weight(other, y)) for y in outputs))
+_BEYOND = 10**9  # a loss without end, as a number: more than any ε
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The largest privacy loss of one answer: in ε, or in ρ of zero-concentrated differential privacy."""
+
+    unit: Literal["epsilon", "rho"]
+    amount: Fraction
+    rounded: bool = False  # computed in floating point
+
+
+def worst_loss(law: Law, one: NDArray[Any], other: NDArray[Any]) -> Lost:
+    """What the answer of `law` can lose at most, in either direction, between exact data and those of a neighbour."""
+    if isinstance(law, Noise):
+        change = (one - other).ravel()
+        change = change[change != 0].tolist()  # whole numbers of Python, which have room for squares
+        if law.name == "discrete Laplace":
+            return Lost("epsilon", sum(map(abs, change)) / law.parameter)
+        return Lost("rho", sum(each * each for each in change) / (2 * law.parameter))
+    if isinstance(law, RandomizedResponse):
+        return Lost("epsilon", int(np.count_nonzero(one != other)) * law.epsilon)
+    if isinstance(law, Shuffle):
+        same = np.array_equal(one[np.lexsort(one.T)], other[np.lexsort(other.T)])
+        return Lost("epsilon", Fraction(0 if same else _BEYOND))
+    if isinstance(law, HammingBall | Window):
+        return Lost("epsilon", _apart(law, one, other) * Fraction(log(Fraction(law.inside, law.outside))), rounded=True)
+    different = np.flatnonzero((one != other).any(axis=1))
+    if isinstance(law, Exponential | PermuteAndFlip):
+        law_of = exponential_law if isinstance(law, Exponential) else permute_and_flip_law
+        ratios = law_of(one[different], law.scale).log_chances - law_of(other[different], law.scale).log_chances
+        return Lost("epsilon", Fraction(float(np.abs(ratios).max(axis=1, initial=0).sum())), rounded=True)
+    raise TypeError(f"no exact law of {type(law).__name__} is known here")
+
+
+def _apart(channel: Channel, one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+    """How many rows of cells have neighbourhoods that differ from those of the other rows."""
+    if isinstance(channel, Window):
+        return int(np.count_nonzero(channel.first(one) != channel.first(other)))
+    if channel.radius >= sum(size > 1 for size in channel.sizes):
+        return 0  # all neighbourhoods hold everything
+    return int(np.count_nonzero((one != other).any(axis=1)))

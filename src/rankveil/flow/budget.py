@@ -123,8 +123,12 @@ class Noise:
         return -(off**2) / 2 if self.name == "discrete Gaussian" else -math.sqrt(2) * np.abs(off)
 
     def added_to(self, values: NDArray[np.int64], source: RandomSource) -> NDArray[np.int64]:
+        """Exact values with this noise, asked for like every other protected answer."""
+        return source.answer(self, values)
+
+    def drawn(self, exact: NDArray[np.int64], source: RandomSource) -> NDArray[np.int64]:
         draw = discrete_laplace if self.name == "discrete Laplace" else discrete_gaussian
-        return values + draw(self.parameter, values.size, source).reshape(values.shape)
+        return exact + draw(self.parameter, exact.size, source).reshape(exact.shape)
 
 
 @dataclass

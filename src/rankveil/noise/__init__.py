@@ -14,17 +14,23 @@ from rankveil.noise.continuous import laplace_floats
 from rankveil.noise.exponential import exponential_mechanism, permute_and_flip
 from rankveil.noise.gaussian import discrete_gaussian, representable_variance
 from rankveil.noise.laplace import discrete_laplace, representable_scale
+from rankveil.noise.laws import Exponential, PermuteAndFlip, RandomizedResponse, Shuffle
 from rankveil.noise.randomized_response import flip_bits
 from rankveil.noise.sampling import Sampler
-from rankveil.noise.source import RandomSource, SeededSource, SystemSource
+from rankveil.noise.source import Law, RandomSource, SeededSource, SystemSource
 from rankveil.noise.streams import KeyedSource, keys
 from rankveil.noise.uniform import below, permutation, signs, uint64s, uniform_floats
 
 __all__ = [
+    "Exponential",
     "KeyedSource",
+    "Law",
+    "PermuteAndFlip",
     "RandomSource",
+    "RandomizedResponse",
     "Sampler",
     "SeededSource",
+    "Shuffle",
     "SystemSource",
     "below",
     "bernoulli_exp",

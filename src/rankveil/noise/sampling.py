@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.noise.laws import Shuffle
 from rankveil.noise.source import RandomSource
 from rankveil.noise.uniform import below, draw_words, permutation, uniform_floats
 
@@ -41,6 +42,10 @@ class Sampler:
 
     def permutation(self, count: int) -> NDArray[np.int64]:
         return permutation(self._source, count)
+
+    def shuffled(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows in a uniformly random order, asked for like a protected answer: the order they come in is data."""
+        return self._source.answer(Shuffle(), rows)
 
     def words(self, count: int, word_bytes: int) -> NDArray[Any]:
         """Uniform unsigned integers of 1, 2, 4 or 8 bytes: the cheapest draws there are."""

@@ -2,6 +2,8 @@
 
 Guarantee    SystemSource hands out bytes of the operating system's cryptographic
              generator, each byte once, in every process and thread.
+             Exact data meet randomness in `RandomSource.answer` and nowhere else: every
+             mechanism of a private method is a `Law` that is asked through this door.
 Argument     It keeps no buffer. There is nothing that a fork could copy, so a
              parent and its child cannot hand out the same byte twice.
 Not covered  The quality of the system's generator itself, and the time a draw takes.
@@ -13,8 +15,18 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import ABC, abstractmethod
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 _BLOCK_BYTES = 1 << 16
+
+
+class Law(Protocol):
+    """A mechanism with its public parameters: how an answer about exact data is drawn."""
+
+    def drawn(self, exact: NDArray[Any], source: RandomSource) -> NDArray[Any]:
+        """An answer about `exact`, with fresh randomness of `source`."""
 
 
 class RandomSource(ABC):
@@ -29,6 +41,14 @@ class RandomSource(ABC):
     @abstractmethod
     def random_bytes(self, count: int) -> bytes:
         """Return exactly `count` bytes and never return them again."""
+
+    def answer(self, law: Law, exact: NDArray[Any]) -> NDArray[Any]:
+        """A protected answer about exact data.
+
+        PRIVACY: the one door between data and randomness. Whatever else is drawn from a source depends on answers and
+        on public things alone; an audit that stands in this door sees all that a release is paid for.
+        """
+        return law.drawn(exact, self)
 
 
 class SystemSource(RandomSource):

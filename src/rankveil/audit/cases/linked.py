@@ -22,18 +22,19 @@ from numpy.typing import NDArray
 from rankveil.audit.bounds import Scores
 from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
-from rankveil.audit.laws import channel_loss, permute_and_flip_law
+from rankveil.audit.laws import permute_and_flip_law
 from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbounded, whole_releases
-from rankveil.audit.watch import Draw, Watch, WatchedBudget, instead, replayed, steered, tapped
+from rankveil.audit.watch import Draw, Watch, WatchedBudget, replayed, steered
 from rankveil.flow.budget import Budget, Price
 from rankveil.flow.declare import Column
 from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.flow.declare.plan import SynopsisChoice
 from rankveil.flow.protect.marginals.shape import Marginal
 from rankveil.flow.relink import select
-from rankveil.flow.relink.channel import Channel, HammingBall, Window
+from rankveil.flow.relink.channel import HammingBall, Window
 from rankveil.flow.relink.pairs import PairCounts, count_pairs
 from rankveil.flow.relink.synthetic import divide
+from rankveil.noise import PermuteAndFlip
 
 _DELTA = Fraction(1, 10**6)
 _MOST_ROWS = 100_000
@@ -102,14 +103,6 @@ _INSTANCES = (
 # Replayed
 
 
-@dataclass(frozen=True)
-class _Passed:
-    """Cells that went through a channel."""
-
-    channel: Channel
-    cells: NDArray[np.int64]
-
-
 def _tables(columns: Sequence[Column], rows: int) -> tuple[Rows, Rows]:
     """Records at the low end, at the high end (or missing) and in between; one moves from the first to the second.
 
@@ -157,7 +150,6 @@ def _rows_for(on: Setting, instance: _Instance) -> int:
 def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
     rows, case = _rows_for(on, instance), f"replayed: {instance.what}"
     pure = instance.delta is None
-    passed: list[_Passed] = []
     runs: list[bool] = []
     tables = _tables(instance.columns, rows)
     grouped = [on.method.microaggregate(dataset(instance.columns, table), 1) for table in tables]
@@ -165,15 +157,13 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
     def run(changed: bool, watch: Watch) -> None:
         runs.append(changed)
         budget = WatchedBudget(on.epsilon, instance.delta, watch=watch)
-        made = on.method.relink(on.method.protect(grouped[changed], budget, on.source), budget, on.source)
-        if made.linkage == "channel":
-            passed.append(_through_channel(made))
+        made = on.method.relink(on.method.protect(grouped[changed], budget, watch), budget, watch)
+        if made.linkage == "channel":  # records go through it when they are asked for
+            made.collected()
 
     try:
-        path = steered(run)
+        path = steered(run, on.source)
         losses = path.losses()
-        if passed:
-            losses[_CHANNEL] = _channel_losses(*passed[-2:])
     except DependsOnData as difference:
         yield structural(case, on.claimed, runs=len(runs), detail=str(difference))
         return
@@ -195,30 +185,6 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
         yield exact(name, shares[worst], losses[worst], whole=False, unit=unit, detail=worst)
 
 
-def _through_channel(made: Any) -> _Passed:
-    heard: list[_Passed] = []
-
-    def hear(channel: Channel, cells: NDArray[np.int64], source: object) -> None:
-        heard.append(_Passed(channel, cells.copy()))
-
-    with tapped(HammingBall, "draw", hear), tapped(Window, "draw", hear):
-        made.collected()
-    if any(one.channel != heard[0].channel for one in heard):
-        raise DependsOnData("not all rows go through the same channel")
-    return _Passed(heard[0].channel, np.concatenate([one.cells for one in heard]))
-
-
-def _channel_losses(original: _Passed, changed: _Passed) -> float:
-    """All rows together: only the replaced record's row may change its cells."""
-    if original.channel != changed.channel:
-        raise DependsOnData("the channel depends on more than what was released before")
-    different = np.flatnonzero((original.cells != changed.cells).any(axis=1))
-    return sum(
-        channel_loss(original.channel, tuple(original.cells[row].tolist()), tuple(changed.cells[row].tolist()))
-        for row in different
-    )
-
-
 # Noise as drawn
 
 
@@ -229,9 +195,9 @@ def _first_draws(
     grouped = [on.method.microaggregate(dataset([column], rows), 1) for rows in ([[0], [0]], [[0], [record]])]
 
     def run(changed: bool, watch: Watch) -> None:
-        on.method.protect(grouped[changed], WatchedBudget(on.epsilon, delta, watch=watch), on.source)
+        on.method.protect(grouped[changed], WatchedBudget(on.epsilon, delta, watch=watch), watch)
 
-    path = replayed(run)
+    path = replayed(run, on.source)
     one, other = next(iter(path))
     return one, other, path.original.spent[one.purpose]
 
@@ -241,7 +207,7 @@ def _histogram_noise(on: Setting) -> Finding:
     one, other, price = _first_draws(on, labels("a", 2), 1)
 
     def observe(changed: bool, count: int) -> Scores:
-        noisy = one.noise.added_to(np.tile((other if changed else one).exact, (count, 1)), on.source)
+        noisy = on.source.answer(one.law, np.tile((other if changed else one).exact, (count, 1)))
         scores: Scores = np.minimum(noisy[:, 1], -noisy[:, 0]).astype(np.float64)
         return scores
 
@@ -265,7 +231,7 @@ def _gaussian_noise(on: Setting) -> Finding:
 
     def observe(changed: bool, count: int) -> Scores:
         sums = np.repeat((other if changed else one).exact, count)
-        return one.noise.added_to(sums, on.source).astype(np.float64)
+        return on.source.answer(one.law, sums).astype(np.float64)
 
     return sampled("Gaussian noise of a sum", sqrt(2 * price), observe, on.draws, whole=False, unit="mu")
 
@@ -290,19 +256,20 @@ def _low_bits(on: Setting) -> Finding:
 
 def _channel_as_drawn(on: Setting) -> Finding:
     """The changed record's cells, many times: which neighbourhood does the output lie in?"""
-    passed: list[_Passed] = []
     grouped = [on.method.microaggregate(dataset(_BOTH, table), 1) for table in _tables(_BOTH, 4000)]
 
     def run(changed: bool, watch: Watch) -> None:
         budget = WatchedBudget(on.epsilon, watch=watch)
-        made = on.method.relink(on.method.protect(grouped[changed], budget, on.source), budget, on.source)
-        passed.append(_through_channel(made))
+        on.method.relink(on.method.protect(grouped[changed], budget, watch), budget, watch).collected()
 
-    path = replayed(run)
-    channel, (before, after) = passed[0].channel, (each.cells[:1] for each in passed)
+    path = replayed(run, on.source)
+    one, other = next(pair for pair in path if isinstance(pair[0].law, HammingBall | Window))
+    before, after = one.exact[:1], other.exact[:1]
+    channel = one.law
+    assert isinstance(channel, HammingBall | Window)  # noqa: S101 - picked so
 
     def observe(changed: bool, count: int) -> Scores:
-        outputs = channel.draw(np.repeat(after if changed else before, count, axis=0), on.source)
+        outputs = channel.drawn(np.repeat(after if changed else before, count, axis=0), on.source)
         known, where = np.unique(outputs, axis=0, return_inverse=True)
         gain = [
             log(channel.weight(after[0].tolist(), output) / channel.weight(before[0].tolist(), output))
@@ -335,17 +302,15 @@ def _log_chances(on: Setting, counts: PairCounts, marginals: Mapping[str, Margin
     """Production code, in which each sequence is chosen in turn instead of drawn."""
     logs: list[float] = []
     for sequence in product(range(3), range(2)):
-        choices, log_chance = list(sequence), [0.0]
-
-        def choose(scores: NDArray[np.int64], scale: Fraction, source: object) -> NDArray[np.int64]:
-            chosen = choices.pop(0)  # noqa: B023 - used up before the next sequence
-            log_chance.append(log(permute_and_flip_law(scores[0], scale)[chosen]))  # noqa: B023
-            return np.array([chosen])
-
-        with instead(select, "permute_and_flip", choose):
-            select.select_pairs(counts, marginals, 8, 2, Price("epsilon", on.epsilon), on.source)
-        logs.append(sum(log_chance))
+        watch = Watch(on.source, [np.array([choice]) for choice in sequence])
+        select.select_pairs(counts, marginals, 8, 2, Price("epsilon", on.epsilon), watch)
+        logs.append(sum(_log_chance(draw) for draw in watch.draws))
     return np.array(logs)
+
+
+def _log_chance(draw: Draw) -> float:
+    assert isinstance(draw.law, PermuteAndFlip)  # noqa: S101 - how pairs are chosen without δ
+    return float(permute_and_flip_law(draw.exact, draw.law.scale).log_chances[0, draw.answer[0]])
 
 
 def _label_tables() -> Iterator[tuple[Rows, Rows]]:

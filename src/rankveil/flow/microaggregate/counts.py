@@ -134,7 +134,8 @@ class Counts:
 
 def _with_upper_end(edges: NDArray[np.int64]) -> NDArray[np.int64]:
     """Edges, each once, and the last code as a cell of its own."""
-    return _each_once(np.insert(edges, -1, edges[-1] - 1))
+    last = edges[-1]  # rounding may have put the edge before it in the same place
+    return _each_once(np.append(np.minimum(edges[:-1], last - 1), [last - 1, last]))
 
 
 def _each_once(ascending: NDArray[np.int64]) -> NDArray[np.int64]:

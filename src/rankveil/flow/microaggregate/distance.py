@@ -7,7 +7,9 @@ Argument     The distance of a record is a function of that record and of public
              (T23).
 Not covered  Which record sits in which cluster. The paper's scale for these clusters ignores the number of columns:
              T36. The method that does not: T33.
-Ties         Records at the same distance are ranked by row number.
+Ties         Records at the same distance are ranked by row number, as published methods may; or by their own values, so
+             that clusters depend on the records alone and not on the order of the table, which may be sorted by what is
+             to be protected.
 Reference    The predecessor's insensitive microaggregation, as Section 2.4 of the paper describes it.
 """
 
@@ -22,7 +24,9 @@ from rankveil.flow.microaggregate.blocks import cluster_starts
 from rankveil.flow.microaggregate.clusters import Clustered, Clustering, ColumnClusters, axis_values
 
 
-def by_distance(records: Records, cluster_size: int, *, weigh_by_deviation: bool = False) -> Clustered:
+def by_distance(
+    records: Records, cluster_size: int, *, weigh_by_deviation: bool = False, ties_by_value: bool = False
+) -> Clustered:
     """Cluster whole records in the order of their distance from the corner of the domain.
 
     `weigh_by_deviation` divides each column's distances by their standard deviation. That reads the data, so the
@@ -34,7 +38,8 @@ def by_distance(records: Records, cluster_size: int, *, weigh_by_deviation: bool
         distance = _from_the_corner(column, records.codes[column.name])
         deviation = float(distance.std()) if weigh_by_deviation else 0.0
         squared += (distance / (deviation or 1.0)) ** 2
-    order = np.argsort(squared, kind="stable").astype(np.int64)
+    ties = [records.codes[column.name] for column in records.schema.protected] if ties_by_value else []
+    order = np.lexsort((*ties, squared)).astype(np.int64)  # by the last key first, and by row number at the end
     return cut_records(records, order, cluster_starts(records.row_count, cluster_size), cluster_size)
 
 

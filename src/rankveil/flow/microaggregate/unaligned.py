@@ -5,11 +5,13 @@ Guarantee    The number and the sizes of the clusters are functions of n and k.
                               filled with the top of the axis, by at most D = the width of the axis in L1 norm; and
                               the clusters of a column of labels by a chain as in taxonomy/paths.py.
              order_every_row  replacing one record changes each cluster by at most one record.
+             Both hold whatever order the rows of the two tables come in.
 Argument     Filling is a fixed map of each value by itself (T5), so T20 holds for the filled column. Labels are ranked
              in the taxonomy's depth-first order, missing last: public orders. Whole records: distance.py.
 Not covered  Which record sits in which cluster: not to be handed on. Columns that everyone knows: refused, because they
              would say which shuffled row is whose (T34).
-Ties         Equal values, and records at the same distance, are ranked by row number.
+Ties         Records at the same distance are ranked by their values. Between equal values, or records, it does not
+             matter: clusters are handed on as sums and counts.
 Reference    The paper, Section 3.2; the predecessor's insensitive microaggregation.
 """
 
@@ -49,7 +51,7 @@ def rank_every_row(records: Records, cluster_size: int) -> Clustered:
 def order_every_row(records: Records, cluster_size: int) -> Clustered:
     """Whole records in a public order, cut; a missing value counts as far from the corner as a value can be."""
     refuse_public_columns(records.schema)
-    return by_distance(records, cluster_size)
+    return by_distance(records, cluster_size, ties_by_value=True)
 
 
 def refuse_public_columns(schema: Schema) -> None:

@@ -36,14 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.errors import PlanError
-from rankveil.flow.budget import Mechanism, equal_shares
+from rankveil.flow.budget import Mechanism, Noise, equal_shares
 from rankveil.flow.declare import Column, Plan, Schema, declare_alone
 from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.flow.microaggregate import Clustered, ColumnClusters
 from rankveil.flow.microaggregate.unaligned import refuse_public_columns
 from rankveil.flow.protect.marginals.ranked import isotonic
 from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
-from rankveil.noise import RandomSource, discrete_laplace, exponential_mechanism, representable_scale
+from rankveil.noise import Exponential, RandomSource, representable_scale
 from rankveil.taxonomy.paths import depth_first_order, doubled_steps, path_length
 
 _FOR_MISSING = Fraction(1, 8)
@@ -225,13 +225,13 @@ def _noisy_numbers(
     *about_missing, laplace = mechanisms
     missing = 0
     for mechanism in about_missing:
-        true_count = int(np.count_nonzero(clusters.values == MISSING))
-        count_noise = discrete_laplace(_laplace_scale(clusters.column, 1, _known(mechanism.epsilon)), 1, source)
-        missing = min(max(true_count + int(count_noise[0]), 0), len(clusters.values))
+        true_count = np.array([np.count_nonzero(clusters.values == MISSING)])
+        count_noise = Noise("discrete Laplace", _laplace_scale(clusters.column, 1, _known(mechanism.epsilon)))
+        missing = min(max(int(count_noise.added_to(true_count, source)[0]), 0), len(clusters.values))
     sizes = clusters.clustering.sizes
     # PRIVACY: one draw per cluster, on exact sums of all its rows.
-    noise = discrete_laplace(_known(laplace.scale) * cluster_size, clusters.count, source)
-    means = (filled_sums(clusters, grid, ranked=ranked) + noise) / sizes
+    noise = Noise("discrete Laplace", representable_scale(_known(laplace.scale) * cluster_size))
+    means = noise.added_to(filled_sums(clusters, grid, ranked=ranked), source) / sizes
     if ranked:  # true means ascend, so noisy ones may be made to
         means = isotonic(means, sizes.astype(np.float64))
     return ReleasedColumn(grid.from_axis(means), missing)
@@ -256,7 +256,7 @@ def _noisy_labels(
         if clusters.column.allows_null:
             counts = np.column_stack([counts, clusters.clustering.sizes[where] - counts.sum(axis=1)])
         # PRIVACY: candidates are the labels of the plan, present in the cluster or not.
-        values[where] = exponential_mechanism(-(counts @ distances), scale, source)
+        values[where] = source.answer(Exponential(scale), -(counts @ distances))
     values[values == nominal.label_count] = MISSING
     return ReleasedColumn(values)
 

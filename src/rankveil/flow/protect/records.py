@@ -25,20 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.errors import PlanError
-from rankveil.flow.budget import Mechanism
+from rankveil.flow.budget import Mechanism, Noise
 from rankveil.flow.declare import Column
 from rankveil.flow.declare.again import read_again
 from rankveil.flow.declare.dataset import CodeBatch
 from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.flow.microaggregate import SingleRecords
 from rankveil.flow.protect.results import PerturbedRecords
-from rankveil.noise import (
-    RandomSource,
-    discrete_laplace,
-    exponential_mechanism,
-    flip_bits,
-    representable_scale,
-)
+from rankveil.noise import Exponential, RandomizedResponse, RandomSource, representable_scale
 
 DISTANCE_UNITS = 1 << 20
 
@@ -126,10 +120,10 @@ def _perturb_numbers(grid: Grid, codes: Codes, mechanisms: list[Mechanism], sour
     missing = codes == MISSING
     for mechanism in about_missing:
         # PRIVACY: every record answers, whether or not its value is missing.
-        missing = flip_bits(missing, _known(mechanism.epsilon), source)
+        missing = source.answer(RandomizedResponse(_known(mechanism.epsilon)), missing)
     positions = np.where(codes == MISSING, grid.axis_width // 2, grid.to_axis(np.maximum(codes, 0)))
     # PRIVACY: one draw per value, on integers; clipping and rounding come after.
-    noisy = positions + discrete_laplace(_known(laplace.scale), len(codes), source)
+    noisy = Noise("discrete Laplace", _known(laplace.scale)).added_to(positions, source)
     return np.where(missing, MISSING, grid.from_axis(noisy.astype(np.float64)))
 
 
@@ -141,7 +135,7 @@ def _perturb_labels(
     distances = label_distances(nominal, with_missing=column.allows_null)
     last = len(distances) - 1
     inputs = np.where(codes == MISSING, last, codes)
-    drawn = exponential_mechanism(-distances[inputs], mechanism.scale * DISTANCE_UNITS, source)
+    drawn = source.answer(Exponential(mechanism.scale * DISTANCE_UNITS), -distances[inputs])
     if column.allows_null:
         drawn[drawn == last] = MISSING
     return drawn

@@ -102,7 +102,7 @@ def _drawn(given: MarginalsForRows, linkage: Linkage, source: RandomSource) -> I
             ]
         )
         # PRIVACY: every record goes through its channel once; what was read of it is overwritten by what came out.
-        outputs = linkage.channel.draw(cells, source)
+        outputs = source.answer(linkage.channel, cells)
         for place, (name, marginal) in enumerate(given.marginals.items()):
             codes[name] = marginal.values_in(linkage.cells(name, outputs[:, place], sampler), sampler)
         yield codes

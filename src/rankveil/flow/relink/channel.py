@@ -91,15 +91,15 @@ class HammingBall:
         states = range(self.radius + 2)
         return [RationalCoins(*zip(*(self.change(j, c) for c in states), strict=True)) for j in range(len(self.sizes))]
 
-    def draw(self, cells: Cells, source: RandomSource) -> Cells:
-        """One output for each row."""
-        drawn = np.empty_like(cells)
-        changes = np.zeros(len(cells), np.int64)
+    def drawn(self, exact: Cells, source: RandomSource) -> Cells:
+        """One output for each row of cells."""
+        drawn = np.empty_like(exact)
+        changes = np.zeros(len(exact), np.int64)
         for column, size in enumerate(self.sizes):
             # PRIVACY: one draw of the whole record, with ε for all columns together.
             changed = self._coins[column].flip(changes, source)
-            other = 1 + below(source, max(size - 1, 1), len(cells))
-            drawn[:, column] = np.where(changed, (cells[:, column] + other) % size, cells[:, column])
+            other = 1 + below(source, max(size - 1, 1), len(exact))
+            drawn[:, column] = np.where(changed, (exact[:, column] + other) % size, exact[:, column])
             changes = np.minimum(changes + changed, self.radius + 1)
         return drawn
 
@@ -113,24 +113,24 @@ class Window:
     inside: int
     outside: int
 
-    def _first(self, cells: Cells) -> Cells:
+    def first(self, cells: Cells) -> Cells:
         """Where the windows begin: all are equally wide, moved inwards at the ends."""
         return np.clip(cells - self.width // 2, 0, self.sizes[0] - self.width)
 
     def weight(self, x: Sequence[int], y: Sequence[int]) -> int:
-        away = y[0] - int(self._first(np.array(x))[0])
+        away = y[0] - int(self.first(np.array(x))[0])
         return self.inside if 0 <= away < self.width else self.outside
 
     @property
     def total(self) -> int:
         return self.width * self.inside + (self.sizes[0] - self.width) * self.outside
 
-    def draw(self, cells: Cells, source: RandomSource) -> Cells:
-        """One output for each row."""
-        first = self._first(cells[:, 0])
-        near = RationalCoins([self.width * self.inside], [self.total]).flip(np.zeros(len(cells), np.int64), source)
-        there = first + below(source, self.width, len(cells))
-        elsewhere = below(source, max(self.sizes[0] - self.width, 1), len(cells))
+    def drawn(self, exact: Cells, source: RandomSource) -> Cells:
+        """One output for each row of cells."""
+        first = self.first(exact[:, 0])
+        near = RationalCoins([self.width * self.inside], [self.total]).flip(np.zeros(len(exact), np.int64), source)
+        there = first + below(source, self.width, len(exact))
+        elsewhere = below(source, max(self.sizes[0] - self.width, 1), len(exact))
         elsewhere = np.where(elsewhere < first, elsewhere, elsewhere + self.width)
         return np.where(near, there, elsewhere)[:, None]
 

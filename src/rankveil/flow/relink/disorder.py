@@ -70,5 +70,5 @@ def _bucket(file: BinaryIO, names: list[str], places: list[tuple[int, int]], sam
 
 
 def _shuffled(batch: CodeBatch, sampler: Sampler) -> CodeBatch:
-    order = sampler.permutation(len(next(iter(batch.values()))))
-    return {name: codes[order] for name, codes in batch.items()}
+    rows = sampler.shuffled(np.stack(list(batch.values()), axis=1))
+    return {name: np.ascontiguousarray(rows[:, place]) for place, name in enumerate(batch)}

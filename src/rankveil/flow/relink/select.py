@@ -26,7 +26,7 @@ from rankveil.flow.budget import Price
 from rankveil.flow.protect.marginals.projection import Floats
 from rankveil.flow.protect.marginals.shape import Marginal
 from rankveil.flow.relink.pairs import Pair, PairCounts, grouped
-from rankveil.noise import RandomSource, permute_and_flip
+from rankveil.noise import PermuteAndFlip, RandomSource
 
 _SCORE_CELLS = 8
 _SCORE_CHANGE = 2
@@ -105,7 +105,7 @@ def _drawn(
         part = for_joins / joins if draw < joins else price * (1 - _FOR_THE_TREE) / (wanted - joins)
         # PRIVACY: permute-and-flip at this part of the price; a score changes by at most 2.
         scale = 2 * _SCORE_CHANGE / part.amount
-        place = candidates[int(permute_and_flip(utility[candidates][None, :], scale, source)[0])]
+        place = candidates[int(source.answer(PermuteAndFlip(scale), utility[candidates][None, :])[0])]
         open_places.remove(place)
         chosen.append(pairs[place])
         old, new = (leader[name] for name in pairs[place])

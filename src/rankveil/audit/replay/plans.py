@@ -1,0 +1,218 @@
+"""Plans of all kinds, thrown with dice, and tables and neighbours that they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from rankveil.audit.replay.dice import Dice
+from rankveil.audit.replay.records import Values
+from rankveil.audit.replay.ways import Cells, Cuts, Way
+from rankveil.flow.declare import Column, Plan, Schema, declare_alone
+from rankveil.flow.declare.domain import Grid
+from rankveil.methods import method_named
+
+METHODS = ("synthetic", "synthetic", "synthetic", "aligned", "laplace", "unlinked", "multivariate")
+_EPSILONS = ("0.01", "0.1", "0.5", "1", "1", "2", "5", "10", "50", "200")
+_DELTAS = ("1e-9", "1e-6")
+_SYNOPSES = ("auto", "auto", "tree", "ranked", "mean", "histogram")
+_SHRUNK = (Fraction(1), Fraction(1), Fraction(1, 10), Fraction(0))
+_LABELS = (
+    ("a", "b"),
+    ("low", "middle", "high"),
+    ("1", "2.5", "10", "3.25"),
+    ("no", "a label that is quite a bit longer than the others " * 3 + "end", "Größe; und, mehr", 'said "so"'),
+    tuple(f"area {place}" for place in range(30)),
+)
+_NOTES = ("a note", "a longer note " * 300, None)  # in columns that are not released
+_REORDERED = 100_000  # rows; more with public columns are shuffled through a file, by steps that are no single answer
+_TREE = "node,parent\nroot,\nA,root\nB,root\na1,A\na2,A\nb1,B\nb2,B\nb3,B\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, a neighbour of it and a plan: what a pair of releases is made from."""
+
+    name: str
+    plan: Plan
+    way: Way
+    original: Cells
+    changed: Cells
+    cuts: tuple[Cuts, Cuts]
+    shrunk: Fraction
+    change: str  # in words, without a value
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.original.values())))
+
+
+def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
+    """A plan for this way in, with whatever its method allows."""
+    method = "synthetic" if way.spark else dice.one_of(METHODS)
+    content: dict[str, Any] = {"release": {"method": method, "epsilon": dice.one_of(_EPSILONS)}}
+    if method == "synthetic" and dice.chance(35):
+        content["release"]["delta"] = dice.one_of(_DELTAS)
+    if method in ("unlinked", "multivariate"):
+        content["release"]["k"] = 1 + dice.below(max(1, min(rows // 2, 12)))
+    if way.table:
+        content["table"] = dict(way.table)
+    (folder / "tree.csv").write_text(_TREE, encoding="utf-8")
+    columns = {f"c{place}": _column(dice, method) for place in range(1 + dice.below(5))}
+    if method in ("synthetic", "aligned", "laplace") and not way.spark and len(columns) > 1 and dice.chance(30):
+        for name in list(columns)[: 1 + dice.below(len(columns) - 1)]:
+            if columns[name].get("bounds") != "private":
+                columns[name]["role"] = "public"
+    if dice.chance(15):
+        columns["left out"] = {"kind": "drop"}
+    content["columns"] = columns
+    listed = [
+        name for name, entry in columns.items() if entry["kind"] in ("category", "ordinal") and "taxonomy" not in entry
+    ]
+    if method == "synthetic" and len(listed) > 1 and dice.chance(60):
+        content["impossible"] = [{name: columns[name]["categories"][0] for name in listed[:2]}]
+    return Plan.from_dict(content, folder=folder)
+
+
+def _column(dice: Dice, method: str) -> dict[str, Any]:
+    kinds: Sequence[Callable[[Dice, str], dict[str, Any]]] = (_integer, _integer, _number, _number, _date, _labels)
+    entry = dice.one_of(kinds)(dice, method)
+    if "clamp" in entry and method in ("synthetic", "aligned"):
+        entry["synopsis"] = dice.one_of(_SYNOPSES)
+    return entry | {"null": dice.chance(45)}
+
+
+def _integer(dice: Dice, method: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {"kind": "integer", "clamp": dice.chance(50)}
+    if method in ("synthetic", "aligned") and dice.chance(30):
+        return entry | {"bounds": "private", "step": dice.one_of((1, 1, 100, 1 << 15, 1 << 17))}
+    lower = dice.one_of((0, 0, 1, -50, 1 << 40))
+    width = dice.one_of((1, 4, 20, 100, 5000, 10**6))
+    step = dice.one_of((1, 1, 1, 7)) if width > 7 else 1
+    return entry | {
+        "lower": lower,
+        "upper": lower + width,
+        "step": step,
+        "scale": dice.one_of(("linear", "linear", "log")),
+    }
+
+
+def _number(dice: Dice, method: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {"kind": "number", "clamp": dice.chance(50)}
+    if method in ("synthetic", "aligned") and dice.chance(30):
+        return entry | {"bounds": "private", "step": dice.one_of(("0.01", "0.5", "1", "100"))}
+    lower = dice.one_of((0, 0, -20, 1000))
+    entry |= {"lower": lower, "upper": lower + dice.one_of((1, 100, 50000)), "scale": dice.one_of(("linear", "log"))}
+    step = dice.one_of((None, "0.01", "0.5", "1"))
+    return entry if step is None else entry | {"step": step}
+
+
+def _date(dice: Dice, method: str) -> dict[str, Any]:
+    lower = dice.one_of((date(1990, 1, 1), date(2024, 2, 28)))
+    return {
+        "kind": "date",
+        "clamp": dice.chance(50),
+        "lower": lower,
+        "upper": lower + timedelta(days=dice.one_of((2, 400, 9000))),
+        "format": dice.one_of(("%Y-%m-%d", "%Y-%m-%d", "%d.%m.%Y")),
+    }
+
+
+def _labels(dice: Dice, method: str) -> dict[str, Any]:
+    kind = dice.one_of(("category", "category", "ordinal", "boolean", "tree"))
+    if kind == "boolean":
+        return {"kind": "boolean"}
+    if kind == "tree":
+        return {"kind": "category", "taxonomy": "tree.csv"}
+    return {"kind": kind, "categories": list(dice.one_of(_LABELS))}
+
+
+def made_cells(dice: Dice, plan: Plan, way: Way, rows: int) -> Cells:
+    """A table of this many rows: in no order, sorted, or nearly all the same."""
+    values = values_of(plan, way)
+    pool = [{name: column.plain(dice) for name, column in values.items()} for _ in range(min(rows, 200))]
+    if dice.chance(25):
+        pool = [*pool[:2], *[pool[0]] * max(0, min(rows, 20) - 2)]
+    drawn = [pool[place] for place in dice.many_below(len(pool), rows)] if rows > len(pool) else pool
+    if dice.chance(40):
+        first = next(iter(values))
+        drawn = sorted(drawn, key=lambda record: (record[first] is not None, record[first] or 0, str(record[first])))
+    return {name: [record[name] for record in drawn] if name in values else [_NOTES[0]] * rows for name in plan.columns}
+
+
+def neighbour(dice: Dice, plan: Plan, way: Way, cells: Cells) -> tuple[Cells, str]:
+    """The same table with another record in one of its rows, and in words what was changed."""
+    rows = len(next(iter(cells.values())))
+    place, where = dice.one_of(((0, "first row"), (rows - 1, "last row"), (dice.below(rows), "some row")))
+    changed, words = {name: list(column) for name, column in cells.items()}, []
+    values = values_of(plan, way)
+    protected = [name for name, column in values.items() if column.column.protected]
+    at_least = dice.one_of(protected)
+    for name in protected:
+        if name == at_least or dice.chance(50):
+            what, changed[name][place] = values[name].awkward(dice)
+            words.append(what)
+    for name in plan.columns.keys() - values.keys():
+        changed[name][place] = dice.one_of(_NOTES)
+    return changed, f"{where}: {', '.join(words)}"
+
+
+def _turned(cells: Cells, start: int) -> Cells:
+    """The rows from a place on, then those before it, backwards."""
+    return {name: [*column[start:], *reversed(column[:start])] for name, column in cells.items()}
+
+
+def values_of(plan: Plan, way: Way) -> dict[str, Values]:
+    schema: Schema = declare_alone(plan)
+    return {
+        column.name: Values(column, plan, way.text, way.objects, as_numbers=not way.text and _read_as_numbers(column))
+        for column in schema.columns
+    }
+
+
+def _read_as_numbers(column: Column) -> bool:
+    """Labels that are numbers are stored as such; truth values are in columns of an even number."""
+    domain = column.domain
+    if isinstance(domain, Grid):
+        return domain.labels is not None and all(map(_is_number, domain.labels))
+    return column.name in ("c0", "c2") if domain.boolean else all(map(_is_number, domain.taxonomy.labels))
+
+
+def _is_number(label: str) -> bool:
+    return label.replace(".", "", 1).isdecimal()
+
+
+def made_cuts(dice: Dice, rows: int) -> tuple[Cuts, Cuts]:
+    """Where a table and its neighbour are cut: in places that lie one row apart, or in as many other places."""
+    inner = sorted({1 + int(place) for place in dice.many_below(rows - 1, dice.below(4))}) if rows > 1 else []
+    moved = sorted({min(max(place + dice.below(3) - 1, 1), rows - 1) for place in inner})
+    return inner, moved if dice.chance(75) else moved[:-1]
+
+
+def made_case(name: str, ways: Sequence[Way], sizes: Sequence[int], folder: Path) -> Case:
+    """The pair that belongs to a name."""
+    dice = Dice(name)
+    way = dice.one_of(ways)
+    rows = sizes[dice.below(len(sizes))]
+    rows = max(2, rows - dice.below(max(rows // 3, 1)))
+    plan = made_plan(dice, way, rows, folder)
+    return case_on(dice, name, plan, way, made_cells(dice, plan, way, rows))
+
+
+def case_on(dice: Dice, name: str, plan: Plan, way: Way, cells: Cells) -> Case:
+    """A neighbour for given cells. Which of the two is the original is left to the dice.
+
+    Where rows of the release belong to nobody, their order in the table is nobody's business either: the neighbour's
+    rows may come in another one, as they do in a table that is kept sorted.
+    """
+    changed, words = neighbour(dice, plan, way, cells)
+    rows = len(next(iter(cells.values())))
+    if rows <= _REORDERED and not method_named(plan.release.method).row_aligned and dice.chance(50):
+        changed, words = _turned(changed, 1 + dice.below(rows)), f"{words}; rows in another order"
+    cuts = made_cuts(dice, rows)
+    pair = (cells, changed) if dice.chance(50) else (changed, cells)
+    return Case(name, plan, way, *pair, cuts, dice.one_of(_SHRUNK), words)
