@@ -6,8 +6,8 @@ Guarantee    A pair that passes has asked the same questions with the same scale
              luck.
 Argument     The second run gets every answer of the first one and the same random bytes for everything else (watch.py).
              So whatever differs came from the exact data by another way than an answer (T44). Questions that stay
-             the same compose: pure losses Σ‖Δq‖₁/scale, and the log-ratios of choices and channels, add up to ε; with δ the
-             losses Σ‖Δq‖²/(2σ²) add up to ρ, and a choice of ε counts as ε²/2 (Bun and Steinke 2016).
+             the same compose: pure losses Σ‖Δq‖₁/scale, and the log-ratios of choices and channels, add up to ε; with
+             δ the losses Σ‖Δq‖²/(2σ²) add up to ρ, and a choice of ε counts as ε²/2 (Bun and Steinke 2016).
 Arithmetic   Rational, but for the log-ratios of choices and channels.
 Not covered  How long a run takes, how much memory it uses, and neighbours that were not tried.
 """
