@@ -35,7 +35,6 @@ _SPARK_EVERY = 50
 _PLAN_ROWS = (2, 5, 20, 60, 200, 600)
 _OWN_WAYS = tuple(way for way in LOCAL_WAYS if not way.table)  # a given plan says itself how texts are written
 
-Make = Callable[[str, Path], Case]
 Told = Callable[[int, int], None]
 
 

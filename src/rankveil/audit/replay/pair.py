@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 
 from rankveil.audit.findings import DependsOnData
-from rankveil.audit.laws import worst_loss
+from rankveil.audit.laws import Lost, worst_loss
 from rankveil.audit.replay.dice import Dice
 from rankveil.audit.replay.plans import Case
 from rankveil.audit.replay.ways import Cells, Cuts
@@ -97,8 +97,9 @@ def _compared(case: Case, path: AnsweredPath, one: _Ended, other: _Ended) -> Out
         different = differences(seen(one), seen(other))
         problems += [f"{what} not the same for both tables" for what in different]
         try:
-            ratio = float(_total(path) / _claim(one.certificate))
-            problems += _beyond_claim(path, one.certificate)
+            losses = [worst_loss(first.law, first.exact, second.exact) for first, second in path]
+            ratio = float(_total(losses) / _claim(one.certificate))
+            problems += _beyond_claim(losses, one.certificate)
         except DependsOnData as difference:
             problems.append(str(difference))
     else:
@@ -125,18 +126,16 @@ def _claim(certificate: Certificate) -> Fraction:
     return rho_within(epsilon, delta) if delta else epsilon
 
 
-def _total(path: AnsweredPath) -> Fraction:
-    losses = [worst_loss(one.law, one.exact, other.exact) for one, other in path]
+def _total(losses: Sequence[Lost]) -> Fraction:
     if any(lost.unit == "rho" for lost in losses):
         return sum((lost.amount if lost.unit == "rho" else lost.amount**2 / 2 for lost in losses), Fraction(0))
     return sum((lost.amount for lost in losses), Fraction(0))
 
 
-def _beyond_claim(path: AnsweredPath, certificate: Certificate) -> list[str]:
-    claim, total = _claim(certificate), _total(path)
-    rounded = any(worst_loss(one.law, one.exact, other.exact).rounded for one, other in path)
+def _beyond_claim(losses: Sequence[Lost], certificate: Certificate) -> list[str]:
+    claim, total = _claim(certificate), _total(losses)
     problems = []
-    if total > claim * (1 + (_ROUNDING if rounded else 0)):
+    if total > claim * (1 + (_ROUNDING if any(lost.rounded for lost in losses) else 0)):
         problems.append(f"the answers can lose {float(total / claim):.6g} times what the certificate claims")
     shares = sum((Fraction(share.rho or share.epsilon or 0) for share in certificate.shares), Fraction(0))
     if shares > claim:
@@ -189,5 +188,5 @@ def _stream(table: pa.Table) -> bytes:
     return bytes(memory.getvalue())
 
 
-def _digest(content: bytes | Sequence[int]) -> str:
-    return hashlib.sha256(bytes(content)).hexdigest()
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
