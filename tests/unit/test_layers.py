@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # From the bottom to the top. A module may import its own layer's package and whatever lies below.
 LAYERS = (
-    ("errors", "_version", "_arrow_memory", "fragments"),
+    ("errors", "_version", "_arrow_memory", "fragments", "temporary"),
     ("taxonomy", "noise", "engines"),
     ("ledger",),
     ("flow.budget",),
