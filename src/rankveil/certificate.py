@@ -116,6 +116,7 @@ class Certificate(_Part):
     certificate_format: Literal[1] = 1
     rankveil_version: str
     created: datetime
+    title: str | None = Field(None, description="What the plan calls the release.")
     method: str
     differentially_private: bool
     for_release: bool = Field(description="False if the randomness was fixed by a seed: a test, not a release.")
@@ -150,6 +151,7 @@ class Certificate(_Part):
         """The certificate's key lines, for people."""
         guarantee = f"ε = {self.epsilon}, δ = {self.delta or 0}" if self.differentially_private else "none"
         facts: Facts = [
+            *([("title", self.title)] if self.title else []),
             ("statement", self.statement),
             ("method", self.method),
             ("guarantee", guarantee),

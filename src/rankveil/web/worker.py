@@ -64,6 +64,7 @@ def _release(job: Job, progress: Progress) -> dict[str, Any]:
         accept_no_guarantee=spec.accept_no_guarantee,
         ledger=spec.ledger,
         reference=job.id,
+        name=spec.table_name,
         progress=progress,
     )
     return {"statement": made.certificate.statement, "rows": made.certificate.rows}

@@ -26,11 +26,12 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield ""
     yield "[release]"
     yield from _entries({"method": plan.release.method, **plan.release.model_dump(exclude_defaults=True)})
-    table = plan.table.model_dump(exclude_defaults=True)
-    if table:
-        yield ""
-        yield "[table]"
-        yield from _entries(table)
+    for section in ("publication", "table"):
+        entries = getattr(plan, section).model_dump(exclude_defaults=True)
+        if entries:
+            yield ""
+            yield f"[{section}]"
+            yield from _entries(entries)
     for combination in plan.impossible:
         yield ""
         yield "[[impossible]]"
