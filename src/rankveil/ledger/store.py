@@ -276,15 +276,16 @@ class Ledger:
         return found[0] if found is not None and isinstance(found[0], str) else None
 
     def _entries_after(self, number: int) -> Iterator[Entry]:
-        rows = self._connection.execute(f"SELECT {_COLUMNS} FROM entries WHERE number > ? ORDER BY number", (number,))
-        for row in rows:
+        # All of them without a look-up by number, which a damaged file might answer with fewer.
+        where = f"WHERE number > {number:d}" if number > 0 else ""
+        for row in self._connection.execute(f"SELECT {_COLUMNS} FROM entries {where} ORDER BY number"):
             yield Entry(*row).check()
 
     # What is there
 
     def entries(self) -> list[Entry]:
         with self._usable():
-            return list(self._entries_after(-1))
+            return list(self._entries_after(0))
 
     @property
     def continues_format_1(self) -> bool:
@@ -302,7 +303,7 @@ class Ledger:
         """All accounts, in the order of their first entries; identities of a table that share all entries are one."""
         with self._usable():
             accounts, seen = Accounts(), dict[str, list[int]]()
-            for entry in self._entries_after(-1):
+            for entry in self._entries_after(0):
                 added(accounts, entry)
                 for identity in entry.identities:
                     seen.setdefault(identity.digest, []).append(entry.number)
@@ -332,7 +333,7 @@ class Ledger:
         """The number of the first entry whose seal does not fit; None if the whole chain holds."""
         with self._usable():
             before = _GENESIS
-            for number, entry in enumerate(self._entries_after(-1), start=1):
+            for number, entry in enumerate(self._entries_after(0), start=1):
                 if not self._fits(entry, number, before):
                     return number
                 before = entry.seal
@@ -348,7 +349,7 @@ class Ledger:
             if found is None:
                 return True
             accounts = Accounts()
-            for entry in self._entries_after(-1):
+            for entry in self._entries_after(0):
                 if entry.number <= found.number:
                     added(accounts, entry)
         return accounts == found.accounts
