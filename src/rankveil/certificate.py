@@ -144,6 +144,7 @@ class Certificate(_Part):
     )
     rankveil_version: str
     created: datetime
+    title: str | None = Field(None, description="What the plan calls the release.")
     method: str
     differentially_private: bool
     for_release: bool = Field(description="False if the randomness was fixed by a seed: a test, not a release.")
@@ -193,6 +194,7 @@ class Certificate(_Part):
         rest = self.theorems[1:]
         guarantee = f"ε = {self.epsilon}, δ = {self.delta or 0}" if self.differentially_private else "none"
         facts: Facts = [
+            *([("title", self.title)] if self.title else []),
             ("statement", self.statement),
             ("method", self.method),
             ("guarantee", guarantee),

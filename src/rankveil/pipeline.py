@@ -26,7 +26,7 @@ from rankveil.flow.relink import Rows
 from rankveil.flow.write import FileFormat, OutputFolder, Written, as_arrow
 from rankveil.flow.write.spread import BatchMaker, write_spread
 from rankveil.fragments import fragment
-from rankveil.ledger import Ledger, Reservation, default_ledger_path, fingerprint
+from rankveil.ledger import Identity, Ledger, Reservation, default_ledger_path, identities
 from rankveil.meaning import NEEDS_CONSENT, in_words, needs_consent
 from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
@@ -111,6 +111,7 @@ def release(
     source: RandomSource | None = None,
     ledger: str | Path | None = None,
     reference: str = "",
+    name: str = "",
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Progress = _silent,
     rows_done: RowsDone | None = None,
@@ -124,7 +125,8 @@ def release(
     puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. The release is
     entered in the ledger (by default the user's own, see `rankveil ledger`) before noise is drawn, and is not given
     back if the run fails. `reference` is noted with that entry, so that whoever started a release can find out later
-    whether it was paid for. `source` is for tests: anything but the system's generator marks the certificate as not for
+    whether it was paid for. `name` is what the ledger calls the table; by default the plan's `[publication] title`, or
+    the name of the file. `source` is for tests: anything but the system's generator marks the certificate as not for
     release, and leaves the ledger alone.
     `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
     (None if nobody knows).
@@ -152,7 +154,7 @@ def release(
     grouped = [method.microaggregate(dataset, plan.release.k or 1)]
     method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
-    book = _Book.entered(ledger, plan, method, opened, engine, reference, clock) if source.releasable else None
+    book = _Book.entered(ledger, plan, method, opened, engine, reference, name, clock) if source.releasable else None
     with _what_it_cost(book):
         rows = protected_rows(grouped, plan, source, progress)
     if rows.row_aligned:
@@ -167,9 +169,12 @@ def release(
     if folder is None:
         with _what_it_cost(book):
             if isinstance(engine, SparkEngine) and isinstance(opened, FrameTable):
-                return Release(engine.frame(BatchMaker(rows), rows.pieces, rows.schema.arrow), certify(None))
-            result = as_arrow(rows)
-        return Release(opened.rebuild(result), certify(None))
+                result = engine.frame(BatchMaker(rows), rows.pieces, rows.schema.arrow)
+            else:
+                result = opened.rebuild(as_arrow(rows))
+        if book is not None:
+            book.published("in memory")
+        return Release(result, certify(None))
     progress("writing")
     made: list[Certificate] = []
 
@@ -185,7 +190,7 @@ def release(
         else:
             written = folder.publish(rows, separator, certified, metered(rows_done)(rows.row_count))
     if book is not None:
-        book.published(written.sha256)
+        book.published(f"sha256 {written.sha256}")
     return Release(None, made[0], folder.path)
 
 
@@ -251,7 +256,7 @@ class _Book:
     """A release's entry in the ledger."""
 
     path: Path
-    identity: str
+    identities: list[Identity]
     reservation: Reservation
     clock: Callable[[], datetime]
 
@@ -264,20 +269,29 @@ class _Book:
         table: Table,
         engine: Engine,
         reference: str,
+        name: str,
         clock: Callable[[], datetime],
     ) -> _Book:
         where = default_ledger_path() if path is None else Path(path)
         with Ledger(where, clock=clock) as ledger:
-            identity = fingerprint(table, plan.release.population, ledger.key, engine.map)
+            found = identities(
+                table,
+                ledger.key,
+                name=plan.publication.title or name,
+                population=plan.release.population,
+                reading=plan.text_reading,
+                older=ledger.continues_format_1,
+                engine=engine,
+            )
             epsilon = Fraction(plan.release.epsilon) if method.differentially_private else None
             said = [method.name, *([LARGE_ACCEPTED] if _is_large(plan, method) else [])]
             note = ", ".join([*said, *([f"reference {reference}"] if reference else [])])
-            reservation = ledger.spend(identity, epsilon, Fraction(plan.release.delta or 0), note)
-        return cls(where, identity, reservation, clock)
+            reservation = ledger.spend(found, epsilon, Fraction(plan.release.delta or 0), note)
+        return cls(where, found, reservation, clock)
 
-    def published(self, release_sha256: str) -> None:
+    def published(self, what: str) -> None:
         with Ledger(self.path, clock=self.clock) as ledger:
-            ledger.published(self.identity, self.reservation, release_sha256)
+            ledger.published(self.identities, self.reservation, what)
 
 
 def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon: bool = False) -> Method:
@@ -363,6 +377,7 @@ def _certificate(
     return Certificate(
         rankveil_version=__version__,
         created=now,
+        title=plan.publication.title,
         method=method.name,
         differentially_private=method.differentially_private,
         for_release=source.releasable,

@@ -2,12 +2,15 @@
 
     killer.py FOLDER boundary NAME     one release, killed when it reaches a named place
     killer.py FOLDER random COUNT SEED releases killed at random moments
+    killer.py FOLDER again COUNT SEED  the same, all into one folder, each to take the place of the one before
 
 The parent only forks and kills; it never starts Arrow's threads, so that forking is safe.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import random
 import signal
@@ -61,16 +64,9 @@ def arm(boundary: str) -> None:
     elif boundary == "writing rows":
         write.write_rows = dying_after(write.write_rows)  # type: ignore[assignment]
     elif boundary == "before renaming":
-        write._sync = dying_after(write._sync)  # type: ignore[assignment]
-    elif boundary == "after the certificate":
-        original = Path.replace
-
-        def replace(self: Path, target: Path) -> Path:
-            result = original(self, target)
-            die()
-            return result
-
-        Path.replace = replace  # type: ignore[assignment,method-assign]
+        write.sync = dying_after(write.sync)  # type: ignore[assignment]
+    elif boundary == "before the step":
+        write.swap_in = die  # type: ignore[assignment]
     elif boundary == "after the release":
         write.OutputFolder.publish = dying_after(write.OutputFolder.publish)  # type: ignore[assignment,method-assign]
     elif boundary == "inside the last entry":
@@ -80,7 +76,7 @@ def arm(boundary: str) -> None:
 
 
 def release(folder: Path, out: Path) -> None:
-    pipeline.release(folder / "table.csv", Plan.parse(PLAN), out=out, ledger=folder / "ledger.sqlite")
+    pipeline.release(folder / "table.csv", Plan.parse(PLAN), out=out, ledger=folder / "ledger.sqlite", overwrite=True)
 
 
 def main() -> None:
@@ -92,7 +88,7 @@ def main() -> None:
     count, rng = int(sys.argv[3]), random.Random(int(sys.argv[4]))
     longest = 0.0
     for number in range(count):
-        out = folder / f"out{number}"
+        out = folder / ("again" if mode == "again" else f"out{number}")
         started = time.monotonic()
         child = os.fork()
         if child == 0:
@@ -107,6 +103,13 @@ def main() -> None:
         time.sleep(rng.uniform(0, longest))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+        if mode == "again" and not whole(out):
+            raise SystemExit(f"after kill {number} the folder holds neither the old release nor the new one")
+
+
+def whole(out: Path) -> bool:
+    says = json.loads((out / "certificate.json").read_bytes())["release"]["sha256"]
+    return hashlib.sha256((out / "release.csv").read_bytes()).hexdigest() == says
 
 
 if __name__ == "__main__":

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rankveil.flow.write import recover
 from rankveil.ledger import Ledger
 
 KILLER = Path(__file__).with_name("killer.py")
@@ -22,7 +24,7 @@ BOUNDARIES = [
     "before linking",
     "writing rows",
     "before renaming",
-    "after the certificate",
+    "before the step",
     "after the release",
     "inside the last entry",
 ]
@@ -78,5 +80,50 @@ def test_two_hundred_releases_killed_at_random_moments_leave_nothing_wrong_behin
     outs = [folder / f"out{number}" for number in range(202)]
     finished = check(folder, outs)
     assert 2 <= finished < 202, "the kills should hit at least one release, and spare the first two"
-    leftovers = [path for out in outs if out.exists() for path in out.iterdir() if path.suffix == ".tmp"]
+    leftovers = [path for out in outs if out.exists() for path in out.iterdir() if path.name.startswith(".")]
     assert all(path.name.startswith(".rankveil-") for path in leftovers), "only marked temporary files may be left"
+    for out in outs:
+        recover(out)
+    assert not [path for out in outs if out.exists() for path in out.iterdir() if path.name.startswith(".")]
+
+
+def test_releases_killed_while_they_replace_another_leave_the_old_or_the_new_one(folder: Path) -> None:
+    assert run(folder, "again", 152, 11) == 0
+    assert check(folder, [folder / "again"]) == 1
+    recover(folder / "again")
+    assert sorted(path.name for path in (folder / "again").iterdir()) == ["certificate.json", "release.csv"]
+
+
+def swapped(folder: Path, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, KILLER.with_name("swapper.py"), folder, *arguments]
+    found: dict[str, Any] = json.loads(subprocess.run(command, timeout=300, check=True, capture_output=True).stdout)
+    assert found["kills"] > 30
+    assert min(found["old"], found["new"]) > 5, "kills before and after the step"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("none", "csv"),
+        ("csv", "csv"),
+        ("csv", "parquet"),
+        ("parquet", "csv"),
+        ("parts", "parts"),
+        ("csv", "parts"),
+        ("parts", "csv"),
+    ],
+)
+def test_a_kill_before_any_call_to_the_system_leaves_the_old_pair_or_the_new_one_whole(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    assert swapped(tmp_path, old, new, "exchange")["wrong"] == []
+
+
+@pytest.mark.parametrize("mode", ["renames", "no-links"])
+@pytest.mark.parametrize(("old", "new"), [("none", "csv"), ("csv", "parquet"), ("parts", "parts"), ("parts", "csv")])
+def test_where_a_file_system_can_do_less_the_next_run_finishes_or_takes_back(
+    tmp_path: Path, old: str, new: str, mode: str
+) -> None:
+    wrong = swapped(tmp_path, old, new, mode)["wrong"]
+    assert [finding for finding in wrong if finding[1] != "after the kill"] == []

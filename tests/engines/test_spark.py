@@ -22,7 +22,7 @@ from rankveil.flow.declare import Plan, Schema, declare
 from rankveil.flow.declare.dataset import Dataset
 from rankveil.flow.microaggregate.counts import count_columns
 from rankveil.ledger import Ledger
-from rankveil.ledger.identity import fingerprint
+from rankveil.ledger.identity import identities
 from rankveil.noise import SeededSource
 from tests.engines.folds import AllCodes
 from tests.support import category, files_in, integer, plan_text
@@ -282,11 +282,14 @@ def test_the_identity_of_a_frame_does_not_depend_on_its_partitions_and_changes_w
 ) -> None:
     key = bytes(32)
     frame = spark.read.parquet(str(parquet))
-    whole = fingerprint(open_table(frame), None, key)
-    assert fingerprint(open_table(frame.repartition(5)), None, key) == whole
-    assert fingerprint(open_table(frame.limit(ROWS - 1)), None, key) != whole
+    whole = identities(open_table(frame), key)[0].digest
+    assert identities(open_table(frame.repartition(5)), key)[0].digest == whole
+    assert identities(open_table(frame), key, engine=SparkEngine(spark))[0].digest == whole
+    assert identities(open_table(parquet), key, engine=SparkEngine(spark))[0].digest == whole
+    assert identities(open_table(parquet), key)[0].digest == whole, "the frame and the file that it was read from"
+    assert identities(open_table(frame.limit(ROWS - 1)), key)[0].digest != whole
     swapped = [pa.table({"a": [1, None], "b": [None, 1]}), pa.table({"a": [None, 1], "b": [None, 1]})]
-    first, second = (fingerprint(open_table(spark.createDataFrame(table)), None, key) for table in swapped)
+    first, second = (identities(open_table(spark.createDataFrame(table)), key)[0].digest for table in swapped)
     assert first != second
 
 

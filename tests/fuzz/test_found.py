@@ -14,7 +14,7 @@ import pytest
 import rankveil as rv
 from rankveil.engines import open_table
 from rankveil.errors import BudgetError, TableError
-from rankveil.ledger import Ledger
+from rankveil.ledger import Identity, Ledger
 from rankveil.noise import SeededSource
 from tests.fuzz.harness import refused
 from tests.support import category, plan_text
@@ -61,8 +61,8 @@ def test_a_ledger_that_has_lost_its_entries_is_damaged_and_not_new(tmp_path: Pat
     """It was given an empty table, and with it all of its budget back."""
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
-        ledger.cap("t", Fraction(1), Fraction(0))
-        ledger.spend("t", Fraction(1), Fraction(0), "laplace")
+        ledger.cap([Identity("table", "t")], Fraction(1), Fraction(0))
+        ledger.spend([Identity("table", "t")], Fraction(1), Fraction(0), "laplace")
     connection = sqlite3.connect(path)
     connection.execute("ALTER TABLE entries RENAME TO entriez")
     connection.commit()
@@ -70,7 +70,7 @@ def test_a_ledger_that_has_lost_its_entries_is_damaged_and_not_new(tmp_path: Pat
 
     def spend() -> None:
         with Ledger(path) as ledger:
-            ledger.spend("t", Fraction(1), Fraction(0), "laplace")
+            ledger.spend([Identity("table", "t")], Fraction(1), Fraction(0), "laplace")
 
     assert isinstance(refused(spend), BudgetError)
 

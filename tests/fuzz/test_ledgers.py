@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankveil.errors import BudgetError
-from rankveil.ledger import Ledger
+from rankveil.ledger import Identity, Ledger
 from tests.fuzz.harness import CASES, Findings, cases, refused
 
 SPENT = Fraction(3, 2)
@@ -21,11 +21,11 @@ def ledger(tmp_path: Path) -> Path:
     """A ledger in one file: a cap of 2 and two spends that leave a half."""
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as opened:
-        opened.cap("t", Fraction(2), Fraction(1, 10))
-        first = opened.spend("t", Fraction(1), Fraction(0), "laplace")
-        opened.published("t", first, "0" * 64)
-        opened.spend("t", Fraction(1, 2), Fraction(1, 10**6), "synthetic")
-        opened.spend("u", None, Fraction(0), "published:ranking")
+        opened.cap([Identity("table", "t")], Fraction(2), Fraction(1, 10))
+        first = opened.spend([Identity("table", "t")], Fraction(1), Fraction(0), "laplace")
+        opened.published([Identity("table", "t")], first, "0" * 64)
+        opened.spend([Identity("table", "t")], Fraction(1, 2), Fraction(1, 10**6), "synthetic")
+        opened.spend([Identity("table", "u")], None, Fraction(0), "published:ranking")
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode = DELETE")
     connection.execute("PRAGMA page_size = 512")  # a small file, so that damage hits something
@@ -48,12 +48,12 @@ def shown(path: Path) -> None:
 
 def spent(path: Path) -> None:
     with Ledger(path) as ledger:
-        ledger.spend("t", Fraction(1), Fraction(0), "laplace")
+        ledger.spend([Identity("table", "t")], Fraction(1), Fraction(0), "laplace")
 
 
 def capped(path: Path) -> None:
     with Ledger(path) as ledger:
-        ledger.cap("v", Fraction(1), Fraction(0))
+        ledger.cap([Identity("table", "v")], Fraction(1), Fraction(0))
 
 
 def test_any_file_is_a_ledger_or_refused_and_never_allows_more_than_its_cap(ledger: Path) -> None:
@@ -85,7 +85,7 @@ def test_any_key_is_the_ledgers_or_refused(ledger: Path) -> None:
     findings.none()
 
 
-@pytest.mark.parametrize("column", ["number", "identity", "kind", "at", "epsilon", "delta", "note", "seal"])
+@pytest.mark.parametrize("column", ["number", "identity", "kind", "at", "epsilon", "delta", "note", "seal", "names"])
 @pytest.mark.parametrize(
     "value", [None, "", "x", "1/0", "1e999999", "nan", "9" * 5000, b"\xff\x00", 1.5, -1, "\ud800é"]
 )

@@ -12,7 +12,7 @@ import rankveil as rv
 from rankveil.engines import open_table
 from rankveil.errors import BudgetError, DomainError
 from rankveil.flow import budget
-from rankveil.ledger import Ledger, fingerprint
+from rankveil.ledger import Ledger, identities
 from rankveil.noise import SeededSource
 from tests.support import integer, plan_text
 
@@ -58,7 +58,7 @@ def test_a_table_that_does_not_fit_the_plan_costs_nothing(ledger_of_this_test: P
 
 def test_no_noise_is_drawn_if_the_ledger_refuses(ledger_of_this_test: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Ledger(ledger_of_this_test) as ledger:
-        ledger.cap(fingerprint(open_table(TABLE), None, ledger.key), Fraction(1, 2), Fraction(0))
+        ledger.cap(identities(open_table(TABLE), ledger.key), Fraction(1, 2), Fraction(0))
 
     def drawn(*arguments: object) -> None:
         raise AssertionError("noise was drawn")
@@ -68,13 +68,56 @@ def test_no_noise_is_drawn_if_the_ledger_refuses(ledger_of_this_test: Path, monk
         rv.release(TABLE, PLAN)
 
 
-def test_releases_of_one_population_share_a_cap(ledger_of_this_test: Path) -> None:
+def test_releases_of_one_population_share_a_cap_and_each_table_keeps_its_own(ledger_of_this_test: Path) -> None:
     plan = PLAN.with_release(population="patients")
     rv.release(TABLE, plan)
     rv.release(pa.table({"a": [5, 6, 7]}), plan)
     with Ledger(ledger_of_this_test) as ledger:
+        assert [account.spent_epsilon for account in ledger.accounts()] == [1, 2, 1]
+        people = next(account for account in ledger.accounts() if account.kind == "population")
+    assert (people.name, people.releases, people.unpublished) == ("patients", 2, 0)
+
+
+def test_a_cap_of_a_table_holds_for_a_plan_that_names_a_population_or_drops_another_column(
+    ledger_of_this_test: Path,
+) -> None:
+    table = pa.table({"a": [1, 2, 3, 4] * 20, "b": [5, 6, 7, 8] * 20})
+    with Ledger(ledger_of_this_test) as ledger:
+        ledger.cap(identities(open_table(table), ledger.key, name="people.csv"), Fraction(1), Fraction(0))
+    drop = 'kind = "drop"'
+    rv.release(table, rv.Plan.parse(plan_text({"a": integer(9), "b": drop}, method="synthetic")))
+    other = rv.Plan.parse(plan_text({"a": drop, "b": integer(9)}, method="synthetic", epsilon="0.001"))
+    for plan in (other, other.with_release(population="patients")):
+        with pytest.raises(BudgetError, match=r"this table \(arrow table in memory\)"):
+            rv.release(table, plan)
+
+
+def test_the_ledger_calls_a_table_by_its_file_or_by_the_title_of_the_publication(
+    ledger_of_this_test: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text("a\n" + "1\n2\n3\n" * 20)
+    rv.release(tmp_path / "people.csv", PLAN)
+    titled = rv.Plan.parse(plan_text({"a": integer(9)}) + '[publication]\ntitle = "Income in 2031"\n')
+    made = rv.release(tmp_path / "people.csv", titled)
+    assert made.certificate.title == "Income in 2031"
+    with Ledger(ledger_of_this_test) as ledger:
+        assert [entry.name for entry in ledger.entries()] == ["people.csv"] * 2 + ["Income in 2031"] * 2
         (account,) = ledger.accounts()
-    assert account.spent_epsilon == 2
+    assert (account.name, account.spent_epsilon, account.releases) == ("Income in 2031", 2, 2)
+
+
+def test_a_run_that_fails_after_it_has_paid_is_spent_and_not_published(
+    ledger_of_this_test: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        raise RuntimeError("power cut")
+
+    monkeypatch.setattr(budget, "discrete_laplace", broken)
+    with pytest.raises(RuntimeError):
+        rv.release(TABLE, PLAN)
+    with Ledger(ledger_of_this_test) as ledger:
+        (account,) = ledger.accounts()
+    assert (account.releases, account.unpublished, account.spent_epsilon) == (0, 1, 1)
 
 
 def test_a_seeded_test_run_leaves_the_ledger_alone(ledger_of_this_test: Path) -> None:

@@ -17,9 +17,14 @@ from hypothesis import strategies as st
 
 from rankveil.engines import open_table
 from rankveil.errors import BudgetError
-from rankveil.ledger import Ledger, fingerprint, population_identity, store
+from rankveil.ledger import Identity, Ledger, identities, store
 
 ONE = Fraction(1)
+
+
+def of(*names: str) -> list[Identity]:
+    """Tables by their names."""
+    return [Identity("table", name, f"{name}.csv") for name in names]
 
 
 @pytest.fixture
@@ -28,19 +33,19 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def test_spends_add_up_exactly_and_a_cap_is_kept_to_the_last_fraction(ledger: Ledger) -> None:
-    ledger.cap("t", ONE, Fraction(0))
+    ledger.cap(of("t"), ONE, Fraction(0))
     for _ in range(3):
-        ledger.spend("t", Fraction(1, 3), Fraction(0), "synthetic")
+        ledger.spend(of("t"), Fraction(1, 3), Fraction(0), "synthetic")
     with pytest.raises(BudgetError, match="Requested"):
-        ledger.spend("t", Fraction(1, 10**12), Fraction(0), "synthetic")
-    assert ledger.account("t").spent_epsilon == 1
+        ledger.spend(of("t"), Fraction(1, 10**12), Fraction(0), "synthetic")
+    assert ledger.account(of("t")[0]).spent_epsilon == 1
 
 
 def test_a_refusal_says_what_was_asked_for_what_is_left_and_the_difference(ledger: Ledger) -> None:
-    ledger.cap("t", ONE, Fraction(0))
-    ledger.spend("t", Fraction(3, 4), Fraction(0), "synthetic")
+    ledger.cap(of("t"), ONE, Fraction(0))
+    ledger.spend(of("t"), Fraction(3, 4), Fraction(0), "synthetic")
     with pytest.raises(BudgetError) as refused:
-        ledger.spend("t", Fraction(1, 2), Fraction(0), "synthetic")
+        ledger.spend(of("t"), Fraction(1, 2), Fraction(0), "synthetic")
     text = str(refused.value)
     assert "Requested:  ε = 0.5" in text
     assert "Remaining:  ε = 0.25" in text
@@ -49,32 +54,32 @@ def test_a_refusal_says_what_was_asked_for_what_is_left_and_the_difference(ledge
 
 
 def test_delta_has_a_cap_of_its_own(ledger: Ledger) -> None:
-    ledger.cap("t", Fraction(10), Fraction(1, 10**6))
-    ledger.spend("t", ONE, Fraction(1, 10**6), "synthetic")
+    ledger.cap(of("t"), Fraction(10), Fraction(1, 10**6))
+    ledger.spend(of("t"), ONE, Fraction(1, 10**6), "synthetic")
     with pytest.raises(BudgetError, match="δ"):
-        ledger.spend("t", ONE, Fraction(1, 10**9), "synthetic")
+        ledger.spend(of("t"), ONE, Fraction(1, 10**9), "synthetic")
 
 
 def test_a_cap_is_set_once(ledger: Ledger) -> None:
-    ledger.cap("t", ONE, Fraction(0))
+    ledger.cap(of("t"), ONE, Fraction(0))
     with pytest.raises(BudgetError, match="already"):
-        ledger.cap("t", Fraction(5), Fraction(0))
+        ledger.cap(of("t"), Fraction(5), Fraction(0))
 
 
 def test_tables_do_not_share_a_budget_and_a_table_without_a_cap_is_only_recorded(ledger: Ledger) -> None:
-    ledger.cap("a", ONE, Fraction(0))
-    ledger.spend("b", Fraction(100), Fraction(0), "synthetic")
-    ledger.spend("a", ONE, Fraction(0), "synthetic")
+    ledger.cap(of("a"), ONE, Fraction(0))
+    ledger.spend(of("b"), Fraction(100), Fraction(0), "synthetic")
+    ledger.spend(of("a"), ONE, Fraction(0), "synthetic")
     assert [account.identity for account in ledger.accounts()] == ["a", "b"]
 
 
 def test_a_release_without_a_guarantee_breaks_any_cap(ledger: Ledger) -> None:
-    ledger.cap("capped", ONE, Fraction(0))
+    ledger.cap(of("capped"), ONE, Fraction(0))
     with pytest.raises(BudgetError, match="without a guarantee"):
-        ledger.spend("capped", None, Fraction(0), "published:ranking")
-    ledger.spend("open", None, Fraction(0), "published:ranking")
+        ledger.spend(of("capped"), None, Fraction(0), "published:ranking")
+    ledger.spend(of("open"), None, Fraction(0), "published:ranking")
     with pytest.raises(BudgetError, match="no longer holds"):
-        ledger.cap("open", ONE, Fraction(0))
+        ledger.cap(of("open"), ONE, Fraction(0))
 
 
 @given(st.lists(st.sampled_from(["spend", "cap", "publish"]), max_size=12), st.data())
@@ -83,14 +88,14 @@ def test_any_history_verifies_and_any_change_to_it_shows(
 ) -> None:
     path = tmp_path_factory.mktemp("history") / "ledger.sqlite"
     with Ledger(path) as ledger:
-        first = ledger.spend("t", ONE, Fraction(0), "first")
+        first = ledger.spend(of("t"), ONE, Fraction(0), "first")
         for number, kind in enumerate(history):
             if kind == "spend":
-                ledger.spend(f"t{number % 3}", Fraction(1, number + 1), Fraction(0), "x")
+                ledger.spend(of(f"t{number % 3}"), Fraction(1, number + 1), Fraction(0), "x")
             elif kind == "cap":
-                ledger.cap(f"c{number}", ONE, Fraction(0))
+                ledger.cap(of(f"c{number}"), ONE, Fraction(0))
             else:
-                ledger.published("t", first, "ab" * 32)
+                ledger.published(of("t"), first, "ab" * 32)
         assert ledger.broken_at() is None
         count = len(ledger.entries())
     victim = data.draw(st.integers(1, count))
@@ -110,11 +115,11 @@ def test_any_history_verifies_and_any_change_to_it_shows(
     with Ledger(path) as ledger:
         assert ledger.broken_at() == victim
         with pytest.raises(BudgetError, match="tampered"):
-            ledger.spend("t", ONE, Fraction(0), "more")
+            ledger.spend(of("t"), ONE, Fraction(0), "more")
 
 
 def test_the_file_itself_refuses_changes_to_entries(ledger: Ledger) -> None:
-    ledger.spend("t", ONE, Fraction(0), "x")
+    ledger.spend(of("t"), ONE, Fraction(0), "x")
     raw = sqlite3.connect(ledger.path)
     for statement in ("UPDATE entries SET epsilon = '0'", "DELETE FROM entries"):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
@@ -126,11 +131,11 @@ SPENDER = """
 import sys
 from fractions import Fraction
 from rankveil.errors import BudgetError
-from rankveil.ledger import Ledger
+from rankveil.ledger import Identity, Ledger
 with Ledger(sys.argv[1]) as ledger:
     for _ in range(5):
         try:
-            ledger.spend("t", Fraction(1), Fraction(0), "race")
+            ledger.spend([Identity("table", "t")], Fraction(1), Fraction(0), "race")
             print("spent")
         except BudgetError:
             print("refused")
@@ -140,7 +145,7 @@ with Ledger(sys.argv[1]) as ledger:
 def test_processes_that_spend_at_once_cannot_together_exceed_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
-        ledger.cap("t", Fraction(7), Fraction(0))
+        ledger.cap(of("t"), Fraction(7), Fraction(0))
     racers = [
         subprocess.Popen([sys.executable, "-c", SPENDER, str(path)], stdout=subprocess.PIPE, text=True)
         for _ in range(4)
@@ -150,7 +155,7 @@ def test_processes_that_spend_at_once_cannot_together_exceed_the_cap(tmp_path: P
     assert said.count("refused") == 13
     with Ledger(path) as ledger:
         assert ledger.broken_at() is None
-        assert ledger.account("t").spent_epsilon == 7
+        assert ledger.account(of("t")[0]).spent_epsilon == 7
 
 
 def test_two_processes_that_make_the_ledger_at_once_share_one_key(tmp_path: Path) -> None:
@@ -166,7 +171,7 @@ def test_two_processes_that_make_the_ledger_at_once_share_one_key(tmp_path: Path
 
 
 def test_a_ledger_without_its_key_is_refused(ledger: Ledger) -> None:
-    ledger.spend("t", ONE, Fraction(0), "x")
+    ledger.spend(of("t"), ONE, Fraction(0), "x")
     ledger.close()
     ledger.path.with_name(ledger.path.name + ".key").unlink()
     with pytest.raises(BudgetError, match="lost its key"):
@@ -180,7 +185,7 @@ def test_the_key_can_be_read_by_its_owner_only(ledger: Ledger) -> None:
 def test_a_damaged_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
-        ledger.spend("t", ONE, Fraction(0), "x")
+        ledger.spend(of("t"), ONE, Fraction(0), "x")
     junk = b"this is not a database, and long enough to look like one" * 200
     path.write_bytes(junk)
     with pytest.raises(BudgetError, match="damaged"):
@@ -193,7 +198,7 @@ def test_a_locked_ledger_is_waited_for_and_then_refused(ledger: Ledger, monkeypa
     blocker = sqlite3.connect(ledger.path, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
     with pytest.raises(BudgetError, match="another process"):
-        Ledger(ledger.path).spend("t", ONE, Fraction(0), "x")
+        Ledger(ledger.path).spend(of("t"), ONE, Fraction(0), "x")
     blocker.execute("ROLLBACK")
     blocker.close()
 
@@ -208,27 +213,75 @@ def test_a_clock_that_goes_backwards_does_not_disturb_the_order(tmp_path: Path) 
     times = iter([datetime(2031, 1, 2, tzinfo=UTC), datetime(2031, 1, 1, tzinfo=UTC), datetime(1999, 1, 1, tzinfo=UTC)])
     ledger = Ledger(tmp_path / "ledger.sqlite", clock=lambda: next(times))
     for _ in range(3):
-        ledger.spend("t", ONE, Fraction(0), "x")
+        ledger.spend(of("t"), ONE, Fraction(0), "x")
     assert [entry.number for entry in ledger.entries()] == [1, 2, 3]
     assert ledger.broken_at() is None
 
 
-def test_identities_tell_tables_apart_and_depend_on_the_key_alone_besides(tmp_path: Path) -> None:
-    first, second = pa.table({"a": [1, 2, 3]}), pa.table({"a": [1, 2, 4]})
-    key, other = b"k" * 32, b"o" * 32
-    one = fingerprint(open_table(first), None, key)
-    assert one == fingerprint(open_table(pa.concat_tables([first.slice(0, 1), first.slice(1)])), None, key)
-    assert one != fingerprint(open_table(second), None, key)
-    assert one != fingerprint(open_table(first), None, other)
-    assert one != fingerprint(open_table(first.rename_columns(["b"])), None, key)
-    shared = fingerprint(open_table(first), "patients", key)
-    assert shared == fingerprint(open_table(second), "patients", key) == population_identity("patients", key)
-
-
 def test_the_ledger_holds_no_value_of_the_table(ledger: Ledger) -> None:
     table = open_table(pa.table({"a": np.array([123456789123] * 3), "b": ["CANARY-VALUE"] * 3}))
-    ledger.spend(fingerprint(table, None, ledger.key), ONE, Fraction(0), "synthetic")
+    ledger.spend(identities(table, ledger.key), ONE, Fraction(0), "synthetic")
     ledger.close()
     content = b"".join(path.read_bytes() for path in ledger.path.parent.iterdir())
     assert b"CANARY" not in content
     assert b"123456789123" not in content
+
+
+# Sets of identities
+
+PATIENTS = Identity("population", "p", "patients")
+
+
+def test_a_cap_of_the_table_still_binds_once_the_plan_names_a_population(ledger: Ledger) -> None:
+    ledger.cap(of("t"), ONE, Fraction(0))
+    ledger.spend(of("t"), Fraction(3, 4), Fraction(0), "synthetic")
+    with pytest.raises(BudgetError, match=r"The budget of this table \(t\.csv\) does not allow the release"):
+        ledger.spend([*of("t"), PATIENTS], Fraction(1, 2), Fraction(0), "synthetic")
+
+
+def test_a_spend_counts_for_the_table_and_for_its_population(ledger: Ledger) -> None:
+    ledger.cap([PATIENTS], ONE, Fraction(0))
+    for table in ("t", "u"):
+        ledger.spend([*of(table), PATIENTS], Fraction(1, 2), Fraction(0), "synthetic")
+    with pytest.raises(BudgetError, match=r"this population \(patients\)"):
+        ledger.spend([*of("v"), PATIENTS], Fraction(1, 2), Fraction(0), "synthetic")
+    spent = {account.label: account.spent_epsilon for account in ledger.accounts()}
+    assert spent == {"patients": 1, "t.csv": Fraction(1, 2), "u.csv": Fraction(1, 2)}
+
+
+def test_every_identity_is_refused_a_release_without_a_guarantee_and_a_second_cap(ledger: Ledger) -> None:
+    ledger.cap([PATIENTS], ONE, Fraction(0))
+    with pytest.raises(BudgetError, match=r"This population \(patients\) has a cap"):
+        ledger.spend([*of("t"), PATIENTS], None, Fraction(0), "published:ranking")
+    ledger.cap(of("t", "as-the-plan-reads-it"), ONE, Fraction(0))
+    with pytest.raises(BudgetError, match=r"This table \(.*\) has a cap already"):
+        ledger.cap(of("as-the-plan-reads-it"), ONE, Fraction(0))
+
+
+def test_identities_of_a_table_that_share_all_entries_are_one_account_under_its_latest_name(ledger: Ledger) -> None:
+    ledger.spend(of("t", "read"), ONE, Fraction(0), "x")
+    ledger.spend([Identity("table", "t", "renamed.csv"), of("read")[0]], ONE, Fraction(0), "x")
+    (account,) = ledger.accounts()
+    assert (account.name, account.spent_epsilon) == ("renamed.csv", 2)
+
+
+# What counts as a release
+
+
+def test_releases_are_those_that_were_published_and_refused_ones_leave_no_trace(ledger: Ledger) -> None:
+    ledger.cap(of("t"), Fraction(2), Fraction(0))
+    first = ledger.spend(of("t"), ONE, Fraction(0), "x")
+    ledger.published(of("t"), first, "sha256 " + "0" * 64)
+    ledger.spend(of("t"), ONE, Fraction(0), "x")
+    with pytest.raises(BudgetError):
+        ledger.spend(of("t"), ONE, Fraction(0), "x")
+    account = ledger.account(of("t")[0])
+    assert (account.releases, account.unpublished, account.spent_epsilon) == (1, 1, 2)
+
+
+def test_a_reference_finds_its_spend_and_whether_it_was_published(ledger: Ledger) -> None:
+    paid = ledger.spend(of("t"), ONE, Fraction(0), "x, reference 0123")
+    assert ledger.reference("0123") == (1, False)
+    ledger.published(of("t"), paid, "in memory")
+    assert ledger.reference("0123") == (1, True)
+    assert ledger.reference("4567") == (None, False)

@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # From the bottom to the top. A module may import its own layer's package and whatever lies below.
 LAYERS = (
-    ("errors", "_version", "_arrow_memory", "fragments", "meaning"),
+    ("errors", "_version", "_arrow_memory", "fragments", "meaning", "temporary"),
     ("taxonomy", "noise", "engines", "privacy"),
     ("ledger",),
     ("flow.budget",),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rankveil.flow.declare import Plan
-from rankveil.ledger import Ledger
+from rankveil.ledger import Identity, Ledger
 from rankveil.verify import verify
 from rankveil.web.jobs import job_named, releases_of
 from rankveil.web.serve import close, remove_left_behind
@@ -300,8 +300,10 @@ def test_a_cap_is_shown_and_kept(visitor: Visitor, ledger_of_this_test: Path) ->
     assert working is not None
     with Ledger(ledger_of_this_test) as book:
         (account,) = book.accounts()
-        book.cap(account.identity, Fraction(3, 2), Fraction(0))
+        book.cap([Identity(account.kind, account.identity, account.name)], Fraction(3, 2), Fraction(0))
     text = visitor.get(f"/w/{working_id}/release").text
+    assert f"Budget of the table {working.read().name}" in text
+    assert account.name == working.read().name
     assert "The budget does not allow this release" in text
     assert "1.5" in text
     form = {"release_id": working.read().next_release, "plan_sha256": working.plan().sha256()}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rankveil.ledger import Ledger
+from rankveil.temporary import _prefix
 from rankveil.web.home import Working
 from rankveil.web.jobs import Job, job_named
 from rankveil.web.serve import close
@@ -140,13 +141,13 @@ def test_a_release_killed_after_its_last_step_counts_as_released(visitor: Visito
     assert (status.state, status.ledger.published, status.written) == ("done", True, True)
 
 
-def test_a_certificate_without_its_release_is_tidied_away(
+def test_what_a_killed_release_has_left_half_done_is_tidied_away(
     visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     working, job, _ = waiting(visitor, tmp_path, monkeypatch, AFTER_THE_SPEND)
     os.kill(int((job.folder / "pid").read_text()), signal.SIGKILL)
     until(lambda: not job.alive())
-    (job.out / "certificate.json").write_text("{}")
-    (job.out / ".rankveil-x.tmp").write_text("rows")
+    (job.out / f"{_prefix()}abcdefgh.tmp").mkdir()
+    (job.out / f"{_prefix()}abcdefgh.tmp" / "release.csv").write_text("rows")
     visitor.get(f"/w/{working.id}/releases/{job.id}")
     assert list(job.out.iterdir()) == []

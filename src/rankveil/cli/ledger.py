@@ -54,7 +54,11 @@ def init_command(path: Path | None, as_json: bool) -> None:
 @click.option("--entries", is_flag=True, help="Every entry instead of one line per table.")
 @json_option
 def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
-    """What each table has spent, and its cap.
+    """What each table and population has spent, and its cap.
+
+    An entry counts for its table, under whatever name or format, and for the population that the plan names.
+    `releases` counts those that were published: written, or handed over in memory. "Spent, not published" is a run that
+    was refused, failed or was killed after it had paid. Runs that were refused before are not entered.
 
     \b
       rankveil ledger show --json
@@ -72,13 +76,18 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
                     {key: str(value) if value is not None else None for key, value in asdict(account).items()}
                     for account in accounts
                 ],
-                "entries": [asdict(line) for line in lines],
+                "entries": [{**asdict(line), "name": line.name} for line in lines],
             }
         )
         return
     if entries:
-        rows = [[str(e.number), e.at, e.kind, e.identity[:12], e.epsilon or "–", e.delta or "–", e.note] for e in lines]
-        print_table("", ["entry", "time", "kind", "table", "ε", "δ", "note"], rows)
+        published = {line.note.partition(",")[0].removeprefix("entry ") for line in lines if line.kind == "published"}
+        rows = []
+        for e in lines:
+            missing = e.kind == "spend" and str(e.number) not in published
+            note = f"{e.note}; spent, not published" if missing else e.note
+            rows.append([str(e.number), e.at, e.kind, e.name, e.epsilon or "–", e.delta or "–", note])
+        print_table("", ["entry", "time", "kind", "table, population", "ε", "δ", "note"], rows)
         return
     rows = []
     for account in accounts:
@@ -86,8 +95,9 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
         left = "–" if cap is None else f"{float(cap - account.spent_epsilon):.6g}"
         rows.append(
             [
-                account.identity[:12],
+                f"{account.label} (population)" if account.kind == "population" else account.label,
                 str(account.releases),
+                str(account.unpublished),
                 f"{float(account.spent_epsilon):.6g}",
                 f"{float(account.spent_delta):.3g}",
                 "none" if cap is None else f"{float(cap):.6g}",
@@ -95,44 +105,78 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
                 "released without a guarantee" if account.unprotected else "",
             ]
         )
-    print_table("", ["table", "releases", "ε spent", "δ spent", "cap", "ε left", ""], rows, numbers_from=1)
+    print_table(
+        "",
+        ["table", "releases", "spent, not published", "ε spent", "δ spent", "cap", "ε left", ""],
+        rows,
+        numbers_from=1,
+    )
 
 
 @command.command("cap")
 @click.argument("table", type=click.Path(path_type=Path), required=False)
 @_population
+@click.option(
+    "--plan", "plan_path", type=click.Path(path_type=Path), help="How to read a TABLE that is not read right without."
+)
 @_ledger
 @click.option("--epsilon", required=True, help="What all releases of the table may spend together.")
 @click.option("--delta", default="0", show_default=True, help="The same for δ.")
 @json_option
 def cap_command(
-    table: Path | None, population: str | None, path: Path | None, epsilon: str, delta: str, as_json: bool
+    table: Path | None,
+    population: str | None,
+    plan_path: Path | None,
+    path: Path | None,
+    epsilon: str,
+    delta: str,
+    as_json: bool,
 ) -> None:
     """Set, once and for all, what a TABLE (or a population) may spend.
+
+    A table is known by its values: the cap holds for every copy of it. Copies in which a plan has to say how texts are
+    read (separator, encoding, decimal comma, tokens for missing, formats of dates) are found with --plan.
 
     \b
       rankveil ledger cap people.csv --epsilon 3 --delta 1e-6
       rankveil ledger cap --population patients-2031 --epsilon 3
     """
     from rankveil.engines import open_table
-    from rankveil.ledger import Ledger, default_ledger_path, fingerprint, population_identity
+    from rankveil.flow.declare import Plan
+    from rankveil.ledger import Ledger, default_ledger_path, identities, population_identity
 
     limits = [_amount(name, text) for name, text in (("--epsilon", epsilon), ("--delta", delta))]
     if limits[0] == 0:
         raise click.UsageError("--epsilon must be more than 0.")
     with Ledger(path or default_ledger_path()) as ledger:
         if table is not None and population is None:
-            identity = fingerprint(open_table(table), None, ledger.key)
+            plan = None if plan_path is None else Plan.load(plan_path)
+            dialect = {} if plan is None else {"separator": plan.table.separator, "encoding": plan.table.encoding}
+            found = identities(
+                open_table(table, **dialect),
+                ledger.key,
+                name="" if plan is None else plan.publication.title or "",
+                older=ledger.continues_format_1,
+                reading=None if plan is None else plan.text_reading,
+            )
         elif population is not None and table is None:
-            identity = population_identity(population, ledger.key)
+            found = [population_identity(population, ledger.key)]
         else:
             raise click.UsageError("Give either a TABLE or --population.")
-        ledger.cap(identity, *limits)
-        account = ledger.account(identity)
+        ledger.cap(found, *limits)
+        spent = max(ledger.account(identity).spent_epsilon for identity in found)
     if as_json:
-        print_json({"table": identity, "cap_epsilon": str(limits[0]), "cap_delta": str(limits[1])})
+        first = found[0]
+        print_json(
+            {
+                first.kind: first.digest,
+                "name": first.name,
+                "cap_epsilon": str(limits[0]),
+                "cap_delta": str(limits[1]),
+            }
+        )
         return
-    click.echo(f"Cap set for table {identity[:12]}: ε = {epsilon}; spent so far: {float(account.spent_epsilon):.6g}.")
+    click.echo(f"Cap set for {found[0].shown}: ε = {epsilon}; spent so far: {float(spent):.6g}.")
 
 
 def _amount(name: str, text: str) -> Fraction:
@@ -151,6 +195,8 @@ def _amount(name: str, text: str) -> Fraction:
 def verify_command(path: Path | None, as_json: bool) -> None:
     """Check that no entry was changed, removed or put in another order.
 
+    Reads the whole chain and adds it up anew. A release itself verifies what was entered since the last checkpoint.
+
     \b
       rankveil ledger verify
     """
@@ -159,14 +205,20 @@ def verify_command(path: Path | None, as_json: bool) -> None:
 
     where = path or default_ledger_path()
     with Ledger(where) as ledger:
-        broken, count = ledger.broken_at(), len(ledger.entries())
+        broken, count, fits = ledger.broken_at(), len(ledger.entries()), ledger.checkpoint_fits()
     if as_json:
-        print_json({"ledger": str(where), "entries": count, "broken_at": broken})
+        print_json({"ledger": str(where), "entries": count, "broken_at": broken, "checkpoint_fits": fits})
     if broken is not None:
         raise BudgetError(
             f"The ledger {where} was tampered with: entry {broken} does not fit its seal.",
             cost="",
             remedy="Compare it with a copy; releases after that entry cannot be relied on to be complete.",
+        )
+    if not fits:
+        raise BudgetError(
+            f"The ledger {where} was tampered with: its checkpoint does not fit its entries.",
+            cost="",
+            remedy="Compare it with a copy and restore it. The entries themselves hold.",
         )
     if not as_json:
         click.echo(f"All {count} entries of {where} hold.")

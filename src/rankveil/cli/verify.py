@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,9 +14,19 @@ from rankveil.cli.output import json_option, print_json, print_table
 _NOT_VERIFIED = 3
 
 
+class _Published(click.Path):
+    """A path into the folder of a release, where a killed run's last step is completed, or taken back, first."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from rankveil.flow.write import recover
+
+        recover(Path(value).parent)
+        return super().convert(value, param, ctx)
+
+
 @click.command("verify", epilog=EXIT_CODES)
-@click.argument("certificate", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("release", type=click.Path(exists=True, path_type=Path))
+@click.argument("certificate", type=_Published(exists=True, dir_okay=False, path_type=Path))
+@click.argument("release", type=_Published(exists=True, path_type=Path))
 @json_option
 def command(certificate: Path, release: Path, as_json: bool) -> None:
     """Check RELEASE (a file, or the folder of a release) against its CERTIFICATE.

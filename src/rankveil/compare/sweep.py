@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from rankveil.flow.declare.dataset import Dataset
 from rankveil.noise import RandomSource, SystemSource
 from rankveil.pipeline import check_consent
 from rankveil.report.compare import page
+from rankveil.temporary import sweep, temporary_file
 
 MADE = "made"
 NAMES = {"json": "compare.internal.json", "csv": "compare.internal.csv", "html": "compare.internal.html"}
@@ -174,12 +173,12 @@ def _write(found: Comparison, folder: Path) -> None:
     content = found.as_dict()
     texts = {"json": found.to_json(), "csv": found.to_csv(), "html": page(content)}
     try:
+        sweep(folder)
         for kind, text in texts.items():
             # Written beside and moved: a reader, or a kill, never meets half a file.
-            handle, temporary = tempfile.mkstemp(dir=folder, prefix=".rankveil-", suffix=".internal.tmp")
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode())
-            Path(temporary).replace(folder / NAMES[kind])
+            with temporary_file(folder, internal=True) as temporary:
+                temporary.write_bytes(text.encode())
+                temporary.replace(folder / NAMES[kind])
     except OSError as error:
         raise OutputError(
             f"The folder {folder} cannot be written: {error.strerror}.", remedy="Name another folder with --out."

@@ -1,10 +1,22 @@
 """The ledger: an append-only record of what was spent on which table.
 
-store.py      the SQLite file: entries chained by keyed hashes, written in transactions
-identity.py   which table an entry is about: a keyed fingerprint that discloses nothing
+store.py       the SQLite file: entries chained by keyed hashes, written in transactions
+accounts.py    what entries add up to
+checkpoint.py  the same at one entry, sealed, so that a spend need not read all entries
+identity.py    which table and population an entry is about: keyed fingerprints that disclose nothing
 """
 
-from rankveil.ledger.identity import default_ledger_path, fingerprint, population_identity
-from rankveil.ledger.store import Entry, Ledger, Reservation
+from rankveil.ledger.accounts import Account, Entry
+from rankveil.ledger.identity import Identity, default_ledger_path, identities, population_identity
+from rankveil.ledger.store import Ledger, Reservation
 
-__all__ = ["Entry", "Ledger", "Reservation", "default_ledger_path", "fingerprint", "population_identity"]
+__all__ = [
+    "Account",
+    "Entry",
+    "Identity",
+    "Ledger",
+    "Reservation",
+    "default_ledger_path",
+    "identities",
+    "population_identity",
+]

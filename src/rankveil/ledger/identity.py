@@ -1,13 +1,15 @@
-"""Which table an entry of the ledger is about.
+"""Which table and which people an entry of the ledger is about.
 
 Guarantee    Without the ledger's key an identity tells nothing about the table, not even whether a guess of its whole
-             content is right.
-Argument     HMAC-SHA256 of the table's digest, or of the name of its population, under a random key of 256 bits that
-             is kept in a file of its own, readable by its owner only.
-Not covered  A table with one changed record has another digest and so an identity of its own. Where several extracts
-             hold the same people, the plan names their `population`, and they share one budget. So has a table that
-             is written anew: in another format, or cut into other parts; and a data frame of Spark, beside the file
-             that it was read from. Names and order of parts do not matter.
+             content is right. Copies of one table have one identity: it follows the values (engines/content.py).
+Argument     HMAC-SHA256 of the fingerprint of the table's values, or of the name of its population, under a random key
+             of 256 bits that is kept in a file of its own, readable by its owner only. The key stays in this process.
+Sets         A release has several identities, and spends the budget of each: its table as it is read without a plan,
+             its table as the plan reads it where that is another one, its population if the plan names one. In a
+             ledger that has entries of format 1, its table also as those knew it: by the bytes of its file.
+Not covered  A table with one changed value has an identity of its own. Where several extracts hold the same people, the
+             plan names their `population`, and they share one budget. Names are for people to read; they are no part
+             of an identity.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ import hashlib
 import hmac
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 
-from rankveil.engines import Table
+from rankveil.engines import Engine, LocalEngine, Table
+from rankveil.engines.content import Content, TextReading
 from rankveil.engines.spark import FrameTable
 from rankveil.errors import TableError
 
@@ -35,31 +39,84 @@ def default_ledger_path() -> Path:
     return (Path(data_home) if data_home else Path.home() / ".local" / "share") / "rankveil" / "ledger.sqlite"
 
 
-class Run(Protocol):
+@dataclass(frozen=True)
+class Identity:
+    """One of the things whose budget an entry concerns."""
+
+    kind: str  # table, population; file: a table by the bytes of its file, as format 1 knew it
+    digest: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.digest}"
+
+    @classmethod
+    def parse(cls, text: str, name: str) -> Identity:
+        kind, colon, digest = text.partition(":")
+        return cls(kind, digest, name) if colon else cls("file", text, name)
+
+    @property
+    def label(self) -> str:
+        return self.name or self.digest[:12]
+
+    @property
+    def shown(self) -> str:
+        """For sentences: this table (people.csv)."""
+        return f"this {'population' if self.kind == 'population' else 'table'} ({self.label})"
+
+
+def identities(
+    table: Table,
+    key: bytes,
+    *,
+    name: str = "",
+    population: str | None = None,
+    reading: TextReading | None = None,
+    older: bool = False,
+    engine: Engine | None = None,
+) -> list[Identity]:
+    """All identities of a release of a table. `older`: also the one that format 1 would have given it."""
+    engine = LocalEngine() if engine is None else engine
+    work = Content(tuple(table.schema.names), reading or TextReading())
+    name = name or called(table)
+    digests = work.digests(engine.fold(table, work))
+    found = [Identity("table", _keyed(key, b"table\0", digest), name) for digest in digests]
+    if older:
+        found.append(Identity("file", _keyed(key, b"table\0", _older_digest(table, engine.map)), name))
+    if population is not None:
+        found.append(population_identity(population, key))
+    return found
+
+
+def population_identity(population: str, key: bytes) -> Identity:
+    return Identity("population", _keyed(key, b"population\0", population.encode()), population)
+
+
+def called(table: Table) -> str:
+    """What people call a table: the name of its file or folder."""
+    return f"{table.format} table in memory" if table.path is None and table.name == "in memory" else table.name
+
+
+def _keyed(key: bytes, what: bytes, content: bytes) -> str:
+    return hmac.new(key, what + content, hashlib.sha256).hexdigest()
+
+
+# How format 1 knew tables: by the bytes of files, and by types and values of tables in memory.
+
+
+class _Run(Protocol):
     """Something that applies a function to many things, as `map` does; an engine may do so on other machines."""
 
     def __call__(self, task: Callable[[Path], bytes], items: list[Path], /) -> Iterable[bytes]: ...
 
 
-def fingerprint(table: Table, population: str | None, key: bytes, run: Run = map) -> str:
-    """The identity of a table, or of the population it is taken from, if the plan names one."""
-    if population is not None:
-        return population_identity(population, key)
-    return hmac.new(key, b"table\0" + _digest(table, run), hashlib.sha256).hexdigest()
-
-
-def population_identity(population: str, key: bytes) -> str:
-    return hmac.new(key, b"population\0" + population.encode(), hashlib.sha256).hexdigest()
-
-
-def _digest(table: Table, run: Run) -> bytes:
+def _older_digest(table: Table, run: _Run) -> bytes:
     if isinstance(table, FrameTable):
-        return table.digest()  # rows that Spark computes: the same whatever their partitions and their order
+        return table.digest()
     if table.parts:
         digests = sorted(run(_file_digest, [part.path for part in table.parts]))
         return digests[0] if len(digests) == 1 else hashlib.sha256(b"parts\0" + b"".join(digests)).digest()
     digest = hashlib.sha256()
-    # In memory: names, types and values, independent of how the rows are cut into batches.
     digest.update(table.schema.remove_metadata().to_string().encode())
     for name in table.schema.names:
         column = pa.chunked_array(

@@ -1,12 +1,16 @@
 """The ledger's file: what was spent, in entries that are only ever added.
 
-Guarantee    A release is entered before its noise is drawn, and an entry is never taken back. Processes that release at
-             the same time cannot together spend more than a cap allows. A changed, removed or reordered entry shows.
+Guarantee    A release is entered before its noise is drawn, and an entry is never taken back. An entry counts for all
+             the identities it names, and every cap on any of them is kept. Processes that release at the same time
+             cannot together spend more than a cap allows. A changed, removed or reordered entry shows.
 Argument     Checking what is left and adding the entry happen in one transaction that locks the file for writing
              (BEGIN IMMEDIATE) and is synced to the disk before it returns. Each entry carries an HMAC, under the
              ledger's key, of its content and of the HMAC of the entry before it. The certificate of a release quotes
-             its entry, so that cutting off the end of the ledger shows as well.
+             its entry, so that cutting off the end of the ledger shows as well. A spend verifies what was added since
+             the last checkpoint (checkpoint.py), `broken_at` everything.
 Not covered  Someone who holds the key can write another history. Spending adds up by composition (T2): ε to ε, δ to δ.
+Formats      2. Entries of format 1 named one identity and had no names; a ledger of that format is continued: its
+             entries, seals, caps and spends stay as they are.
 Arithmetic   ε and δ are rational and stored as text.
 """
 
@@ -16,37 +20,27 @@ import hashlib
 import hmac
 import json
 import os
-import re
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
 from rankveil.errors import BudgetError
+from rankveil.ledger import checkpoint
+from rankveil.ledger.accounts import Account, Accounts, Damaged, Entry, added
+from rankveil.ledger.checkpoint import Checkpoint, DoesNotFit
+from rankveil.ledger.identity import Identity
 from rankveil.noise import SystemSource
+from rankveil.temporary import sweep, temporary_file
 
-_FORMAT = 1
+_FORMAT = 2
 _WAIT_SECONDS = 30
 _GENESIS = "0" * 64
 _UNUSABLE = (sqlite3.Error, UnicodeError)  # the latter where SQLite's own message quotes damaged bytes
-_AMOUNT = re.compile(r"[0-9]{1,400}(/0*[1-9][0-9]{0,399})?")  # as str() writes a Fraction
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of the ledger."""
-
-    number: int
-    identity: str
-    kind: str  # cap, spend, published
-    at: str
-    epsilon: str | None
-    delta: str | None
-    note: str
-    seal: str
+_COLUMNS = "number, identity, kind, at, epsilon, delta, note, seal, names"
 
 
 @dataclass(frozen=True)
@@ -55,19 +49,6 @@ class Reservation:
 
     number: int
     seal: str
-
-
-@dataclass(frozen=True)
-class Account:
-    """What one table has spent, and what it may."""
-
-    identity: str
-    spent_epsilon: Fraction
-    spent_delta: Fraction
-    cap_epsilon: Fraction | None
-    cap_delta: Fraction | None
-    releases: int
-    unprotected: int  # releases without a guarantee
 
 
 class Ledger:
@@ -104,19 +85,16 @@ class Ledger:
                 remedy="Restore the key from a copy: without it the ledger cannot be checked or continued.",
             )
         # Written whole under another name first; of two processes that start at once, the first one wins.
-        temporary = key_path.with_name(f".{key_path.name}.{os.getpid()}.tmp")
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            os.write(handle, SystemSource().random_bytes(32))
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        try:
-            os.link(temporary, key_path)
-        except FileExistsError:
-            pass
-        finally:
-            temporary.unlink()
+        sweep(key_path.parent)
+        with temporary_file(key_path.parent) as temporary:
+            handle = os.open(temporary, os.O_WRONLY)
+            try:
+                os.write(handle, SystemSource().random_bytes(32))
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            with suppress(FileExistsError):
+                os.link(temporary, key_path)
         return key_path.read_bytes()
 
     def _prepare(self) -> None:
@@ -127,7 +105,12 @@ class Ledger:
             (things,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if things == 0:  # a new file. A ledger that has lost a table is damaged, not new: see below.
                 self._create()
-        found = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+            found = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+            if found == ("1",):
+                connection.execute("ALTER TABLE entries ADD COLUMN names TEXT")
+                connection.execute(checkpoint.TABLE)
+                connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(_FORMAT),))
+                found = (str(_FORMAT),)
         if found != (str(_FORMAT),):
             raise BudgetError(
                 f"The ledger {self.path} has a format that this version does not know.",
@@ -140,8 +123,9 @@ class Ledger:
         connection.execute(
             "CREATE TABLE entries (number INTEGER PRIMARY KEY, identity TEXT NOT NULL,"
             " kind TEXT NOT NULL, at TEXT NOT NULL, epsilon TEXT, delta TEXT, note TEXT NOT NULL,"
-            " seal TEXT NOT NULL)"
+            " seal TEXT NOT NULL, names TEXT)"
         )
+        connection.execute(checkpoint.TABLE)
         for change in ("UPDATE", "DELETE"):
             connection.execute(
                 f"CREATE TRIGGER no_{change.lower()} BEFORE {change} ON entries"
@@ -178,133 +162,197 @@ class Ledger:
             remedy="No release is made without its ledger. Repair or restore it, or name another one with --ledger.",
         )
 
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """What is wrong with the file, in our words."""
+        try:
+            yield
+        except _UNUSABLE as error:
+            raise self._trouble(error) from None
+        except Damaged as error:
+            raise BudgetError(
+                f"The ledger {self.path} is damaged: entry {error} does not hold what an entry holds.", remedy=_RESTORE
+            ) from None
+        except DoesNotFit:
+            raise BudgetError(
+                f"The ledger {self.path} was tampered with: its checkpoint does not fit its entries.", remedy=_RESTORE
+            ) from None
+
     # What is spent
 
-    def spend(self, identity: str, epsilon: Fraction | None, delta: Fraction, note: str) -> Reservation:
+    def spend(
+        self, identities: Sequence[Identity], epsilon: Fraction | None, delta: Fraction, note: str
+    ) -> Reservation:
         """Enter a release before its noise is drawn. `epsilon` is None for a release without a guarantee."""
-        try:
-            with self._transaction():
-                self._refuse_if_broken()
-                account = self.account(identity)
+        with self._usable(), self._transaction():
+            chain = self._verified(identities)
+            for account in chain.of(identities):
                 if epsilon is None and account.cap_epsilon is not None:
                     raise BudgetError(
-                        "This table has a cap, and a release without a guarantee cannot keep any cap.",
+                        f"{account.sentence} has a cap, and a release without a guarantee cannot keep any cap.",
                         remedy="Use a method with a guarantee: rankveil methods.",
                     )
                 if epsilon is not None:
-                    _check("ε", epsilon, account.spent_epsilon, account.cap_epsilon)
-                    _check("δ", delta, account.spent_delta, account.cap_delta)
-                return self._append(identity, "spend", None if epsilon is None else str(epsilon), str(delta), note)
-        except _UNUSABLE as error:
-            raise self._trouble(error) from None
+                    _check("ε", epsilon, account.spent_epsilon, account.cap_epsilon, account.shown)
+                    _check("δ", delta, account.spent_delta, account.cap_delta, account.shown)
+            return self._append(chain, identities, "spend", None if epsilon is None else epsilon, delta, note)
 
-    def published(self, identity: str, reservation: Reservation, release_sha256: str) -> None:
-        """Note that a reserved release was written. Its absence means that the spend bought nothing."""
-        try:
-            with self._transaction():
-                self._refuse_if_broken()
-                self._append(identity, "published", None, None, f"entry {reservation.number}, sha256 {release_sha256}")
-        except _UNUSABLE as error:
-            raise self._trouble(error) from None
+    def published(self, identities: Sequence[Identity], reservation: Reservation, what: str) -> None:
+        """Note that a reserved release was published. Its absence means that the spend bought nothing."""
+        with self._usable(), self._transaction():
+            chain = self._verified(identities)
+            self._append(chain, identities, "published", None, None, f"entry {reservation.number}, {what}")
 
-    def cap(self, identity: str, epsilon: Fraction, delta: Fraction) -> None:
-        """Set what a table may spend in all. A cap is set once."""
-        try:
-            with self._transaction():
-                self._refuse_if_broken()
-                account = self.account(identity)
+    def cap(self, identities: Sequence[Identity], epsilon: Fraction, delta: Fraction) -> None:
+        """Set what a table (under all its identities) or a population may spend in all. A cap is set once."""
+        with self._usable(), self._transaction():
+            chain = self._verified(identities)
+            for account in chain.of(identities):
                 if account.cap_epsilon is not None:
                     raise BudgetError(
-                        f"This table has a cap already: ε = {_shown(account.cap_epsilon)}.",
+                        f"{account.sentence} has a cap already: ε = {_shown(account.cap_epsilon)}.",
                         remedy="A cap is set once and stays: that is what makes it a promise.",
                     )
                 if account.unprotected:
                     raise BudgetError(
-                        "This table has been released without a guarantee; a cap would promise what no longer holds.",
+                        f"{account.sentence} has been released without a guarantee; a cap would promise what"
+                        " no longer holds.",
                         remedy="No cap can be set for it.",
                     )
-                self._append(identity, "cap", str(epsilon), str(delta), "")
-        except _UNUSABLE as error:
-            raise self._trouble(error) from None
+            self._append(chain, identities, "cap", epsilon, delta, "")
 
-    def _append(self, identity: str, kind: str, epsilon: str | None, delta: str | None, note: str) -> Reservation:
-        last = self._connection.execute("SELECT number, seal FROM entries ORDER BY number DESC LIMIT 1").fetchone()
-        number, before = (1, _GENESIS) if last is None else (last[0] + 1, last[1])
-        at = self._clock().isoformat(timespec="seconds")
-        seal = self._seal(number, identity, kind, at, epsilon, delta, note, before)
-        self._connection.execute(
-            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (number, identity, kind, at, epsilon, delta, note, seal),
-        )
+    def _append(
+        self,
+        chain: _Chain,
+        identities: Sequence[Identity],
+        kind: str,
+        epsilon: Fraction | None,
+        delta: Fraction | None,
+        note: str,
+    ) -> Reservation:
+        number, at = chain.number + 1, self._clock().isoformat(timespec="seconds")
+        content = (number, " ".join(map(str, identities)), kind, at, _text(epsilon), _text(delta), note)
+        names = json.dumps([identity.name for identity in identities])
+        seal = self._seal(*content, names, chain.seal)
+        self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*content, seal, names))
+        if number - chain.since >= checkpoint.EVERY:
+            whole = self._verified(None)
+            checkpoint.write(self._connection, self._seal, Checkpoint(number, whole.accounts), seal)
         return Reservation(number, seal)
 
     def _seal(self, *content: object) -> str:
         return hmac.new(self.key, json.dumps(content).encode(), hashlib.sha256).hexdigest()
 
+    def _seal_of(self, entry: Entry, before: str) -> str:
+        named = () if entry.names is None else (entry.names,)
+        amounts = (entry.epsilon, entry.delta)
+        return self._seal(entry.number, entry.identity, entry.kind, entry.at, *amounts, entry.note, *named, before)
+
+    def _verified(self, identities: Sequence[Identity] | None) -> _Chain:
+        """The end of the chain and some accounts (or all), read from the last checkpoint on and verified from there."""
+        wanted = None if identities is None else {identity.digest for identity in identities}
+        pieces = range(checkpoint.PIECES) if wanted is None else map(checkpoint.piece_of, wanted)
+        start = checkpoint.read(self._connection, self._seal, self._seal_at, pieces)
+        number, accounts = (0, Accounts()) if start is None else (start.number, start.accounts)
+        before, since = self._seal_at(number) or _GENESIS, number
+        for entry in self._entries_after(number):
+            number += 1
+            if not self._fits(entry, number, before):
+                raise BudgetError(
+                    f"The ledger {self.path} was tampered with: entry {number} does not fit its seal.", remedy=_RESTORE
+                )
+            before = entry.seal
+            if wanted is None or any(identity.digest in wanted for identity in entry.identities):
+                added(accounts, entry)
+        return _Chain(number, before, since, accounts)
+
+    def _fits(self, entry: Entry, number: int, before: str) -> bool:
+        return entry.number == number and hmac.compare_digest(
+            self._seal_of(entry, before).encode(), entry.seal.encode()
+        )
+
+    def _seal_at(self, number: int) -> str | None:
+        found = self._connection.execute("SELECT seal FROM entries WHERE number = ?", (number,)).fetchone()
+        return found[0] if found is not None and isinstance(found[0], str) else None
+
+    def _entries_after(self, number: int) -> Iterator[Entry]:
+        # All of them without a look-up by number, which a damaged file might answer with fewer.
+        where = f"WHERE number > {number:d}" if number > 0 else ""
+        for row in self._connection.execute(f"SELECT {_COLUMNS} FROM entries {where} ORDER BY number"):
+            yield Entry(*row).check()
+
     # What is there
 
     def entries(self) -> list[Entry]:
-        try:
-            rows = self._connection.execute(
-                "SELECT number, identity, kind, at, epsilon, delta, note, seal FROM entries ORDER BY number"
-            ).fetchall()
-        except _UNUSABLE as error:
-            raise self._trouble(error) from None
-        for number, identity, kind, at, epsilon, delta, note, seal in rows:
-            texts = (identity, kind, at, "" if epsilon is None else epsilon, "" if delta is None else delta, note, seal)
-            if not isinstance(number, int) or not all(isinstance(text, str) for text in texts):
-                raise self._damaged(number)
-        return [Entry(*row) for row in rows]
+        with self._usable():
+            return list(self._entries_after(0))
 
-    def _damaged(self, number: object) -> BudgetError:
-        return BudgetError(
-            f"The ledger {self.path} is damaged: entry {number} does not hold what an entry holds.",
-            remedy="Compare it with a copy and restore it; no release is entered in a ledger that does not hold.",
-        )
+    @property
+    def continues_format_1(self) -> bool:
+        """Whether there are entries that know tables by the bytes of their files."""
+        with self._usable():
+            first = next(self._entries_after(0), None)
+            return first is not None and first.names is None
 
-    def _amount(self, entry: Entry, text: str | None) -> Fraction:
-        if text is None:
-            return Fraction(0)
-        if not _AMOUNT.fullmatch(text):
-            raise self._damaged(entry.number)
-        return Fraction(text)
-
-    def account(self, identity: str) -> Account:
-        entries = [entry for entry in self.entries() if entry.identity == identity]
-        spends = [entry for entry in entries if entry.kind == "spend"]
-        caps = [entry for entry in entries if entry.kind == "cap"]
-        return Account(
-            identity=identity,
-            spent_epsilon=sum((self._amount(entry, entry.epsilon) for entry in spends), Fraction(0)),
-            spent_delta=sum((self._amount(entry, entry.delta) for entry in spends), Fraction(0)),
-            cap_epsilon=self._amount(caps[0], caps[0].epsilon) if caps else None,
-            cap_delta=self._amount(caps[0], caps[0].delta) if caps else None,
-            releases=len(spends),
-            unprotected=sum(entry.epsilon is None for entry in spends),
-        )
+    def account(self, identity: Identity) -> Account:
+        """What one table or population has spent. The entries that were read for it are verified."""
+        with self._usable():
+            return self._verified([identity]).of([identity])[0]
 
     def accounts(self) -> list[Account]:
-        return [self.account(identity) for identity in dict.fromkeys(entry.identity for entry in self.entries())]
+        """All accounts, in the order of their first entries; identities of a table that share all entries are one."""
+        with self._usable():
+            accounts, seen = Accounts(), dict[str, list[int]]()
+            for entry in self._entries_after(0):
+                added(accounts, entry)
+                for identity in entry.identities:
+                    seen.setdefault(identity.digest, []).append(entry.number)
+        known: dict[tuple[bool, tuple[int, ...]], Account] = {}
+        for digest, account in accounts.items():
+            known.setdefault((account.kind == "population", tuple(seen[digest])), account)
+        return list(known.values())
+
+    def reference(self, reference: str) -> tuple[int | None, bool]:
+        """The spend that was entered with a reference, and whether its release was published."""
+        end = f", reference {reference}"
+        with self._usable():
+            paid = self._connection.execute(
+                "SELECT number FROM entries WHERE kind = 'spend' AND substr(note, ?) = ? ORDER BY number LIMIT 1",
+                (-len(end), end),
+            ).fetchone()
+            if paid is None:
+                return None, False
+            begin = f"entry {paid[0]}, "
+            found = self._connection.execute(
+                "SELECT 1 FROM entries WHERE number > ? AND kind = 'published' AND substr(note, 1, ?) = ? LIMIT 1",
+                (paid[0], len(begin), begin),
+            ).fetchone()
+        return paid[0], found is not None
 
     def broken_at(self) -> int | None:
         """The number of the first entry whose seal does not fit; None if the whole chain holds."""
-        before, expected = _GENESIS, 1
-        for entry in self.entries():
-            fits = self._seal(
-                entry.number, entry.identity, entry.kind, entry.at, entry.epsilon, entry.delta, entry.note, before
-            )
-            if entry.number != expected or not hmac.compare_digest(fits.encode(), entry.seal.encode()):
-                return expected
-            before, expected = entry.seal, expected + 1
+        with self._usable():
+            before = _GENESIS
+            for number, entry in enumerate(self._entries_after(0), start=1):
+                if not self._fits(entry, number, before):
+                    return number
+                before = entry.seal
         return None
 
-    def _refuse_if_broken(self) -> None:
-        broken = self.broken_at()
-        if broken is not None:
-            raise BudgetError(
-                f"The ledger {self.path} was tampered with: entry {broken} does not fit its seal.",
-                remedy="Compare it with a copy and restore it; no release is entered in a ledger that does not hold.",
-            )
+    def checkpoint_fits(self) -> bool:
+        """Whether the checkpoint says what all entries up to it add up to, counted anew."""
+        with self._usable():
+            try:
+                found = checkpoint.read(self._connection, self._seal, self._seal_at, range(checkpoint.PIECES))
+            except DoesNotFit:
+                return False
+            if found is None:
+                return True
+            accounts = Accounts()
+            for entry in self._entries_after(0):
+                if entry.number <= found.number:
+                    added(accounts, entry)
+        return accounts == found.accounts
 
     def close(self) -> None:
         self._connection.close()
@@ -316,15 +364,38 @@ class Ledger:
         self.close()
 
 
-def _check(what: str, requested: Fraction, spent: Fraction, cap: Fraction | None) -> None:
+@dataclass(frozen=True)
+class _Chain:
+    """The end of the chain, and accounts there."""
+
+    number: int
+    seal: str
+    since: int  # the entry of the last checkpoint
+    accounts: Accounts
+
+    def of(self, identities: Sequence[Identity]) -> list[Account]:
+        """Accounts of some identities, under the names that are used now."""
+        found = [self.accounts.get(identity.digest) or Account.of(identity) for identity in identities]
+        pairs = zip(found, identities, strict=True)
+        return [replace(account, name=now.name or account.name, kind=now.kind) for account, now in pairs]
+
+
+_RESTORE = "Compare it with a copy and restore it; no release is entered in a ledger that does not hold."
+
+
+def _check(what: str, requested: Fraction, spent: Fraction, cap: Fraction | None, whose: str) -> None:
     if cap is None or spent + requested <= cap:
         return
     remaining = cap - spent
     raise BudgetError(
-        f"The budget of this table does not allow the release.\nRequested:  {what} = {_shown(requested)}\n"
+        f"The budget of {whose} does not allow the release.\nRequested:  {what} = {_shown(requested)}\n"
         f"Remaining:  {what} = {_shown(remaining)} (of {_shown(cap)})\nDifference: {_shown(requested - remaining)}",
         remedy="Ask for less, or do not release: the cap was set once and stays.",
     )
+
+
+def _text(amount: Fraction | None) -> str | None:
+    return None if amount is None else str(amount)
 
 
 def _shown(number: Fraction) -> str:

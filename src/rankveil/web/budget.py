@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
-from rankveil.engines import open_table
+from rankveil.engines import Table, open_table
 from rankveil.errors import PlanError
-from rankveil.flow.declare import Plan
-from rankveil.ledger import Ledger, default_ledger_path, fingerprint, population_identity
+from rankveil.ledger import Account, Identity, Ledger, default_ledger_path, identities, population_identity
 from rankveil.methods import method_named
 from rankveil.web.home import Working
 from rankveil.web.tables import table_of
@@ -21,6 +20,8 @@ from rankveil.web.tables import table_of
 class BudgetView:
     """All amounts as text for people; None where there is no cap."""
 
+    name: str  # of the table, or of its population where that leaves less
+    population: bool
     spent: str
     spent_delta: str | None
     cap: str | None
@@ -29,48 +30,53 @@ class BudgetView:
     left_after: str | None
     fits: bool
     releases: int
+    unpublished: int
     unprotected: int
     share_spent: float = 0.0  # of the cap
     share_after: float = 0.0
-    population: str | None = None
 
 
 def budget_view(working: Working, ledger: Path | None) -> BudgetView:
     plan = working.plan()
     where = ledger or default_ledger_path()
     with Ledger(where) as book:
-        account = book.account(identity_of(working, plan, book))
+        found = content_identities(working, book)
+        if plan.release.population is not None:
+            found.append(population_identity(plan.release.population, book.key))
+        accounts = [book.account(identity) for identity in found]
     method = method_named(plan.release.method)
     asked = Fraction(plan.release.epsilon) if method.differentially_private else None
+    account = min(accounts, key=_room)  # the one that binds
     after = None if asked is None else account.spent_epsilon + asked
     cap = account.cap_epsilon
-    delta_fits = account.cap_delta is None or (
-        account.spent_delta + Fraction(plan.release.delta or 0) <= account.cap_delta
-    )
     return BudgetView(
+        name=account.label,
+        population=account.kind == "population",
         spent=amount(account.spent_epsilon),
         spent_delta=f"{float(account.spent_delta):.3g}" if account.spent_delta else None,
         cap=None if cap is None else amount(cap),
         left=None if cap is None else amount(max(cap - account.spent_epsilon, Fraction(0))),
         after=None if after is None else amount(after),
         left_after=None if cap is None or after is None else amount(max(cap - after, Fraction(0))),
-        fits=cap is None or (after is not None and after <= cap and delta_fits),
+        fits=all(_fits(account, asked, Fraction(plan.release.delta or 0)) for account in accounts),
         releases=account.releases,
+        unpublished=account.unpublished,
         unprotected=account.unprotected,
         share_spent=0.0 if not cap else min(1.0, float(account.spent_epsilon / cap)),
         share_after=0.0 if not cap or after is None else min(1.0, float(after / cap)),
-        population=plan.release.population,
     )
 
 
 def set_cap(working: Working, ledger: Path | None, epsilon: str, delta: str) -> None:
-    """Set, once and for all, what the releases of the table may spend together."""
+    """Set, once and for all, what the releases of the table, or of the population that the plan names, may spend."""
     limits = [_limit("ε", epsilon), _limit("δ", delta or "0")]
     if limits[0] == 0:
         raise PlanError("A cap of ε = 0 would allow no release.", remedy="Give a number above 0.")
     plan = working.plan()
     with Ledger(ledger or default_ledger_path()) as book:
-        book.cap(identity_of(working, plan, book), *limits)
+        population = plan.release.population
+        named = [] if population is None else [population_identity(population, book.key)]
+        book.cap(named or content_identities(working, book), *limits)
 
 
 def _limit(what: str, text: str) -> Fraction:
@@ -83,28 +89,45 @@ def _limit(what: str, text: str) -> Fraction:
     return Fraction(number)
 
 
-def identity_of(working: Working, plan: Plan, book: Ledger) -> str:
-    """The table's name in the ledger: its population's, or that of its content."""
-    if plan.release.population is not None:
-        return population_identity(plan.release.population, book.key)
-    return content_identity(working, book)
+def _room(account: Account) -> tuple[bool, Fraction]:
+    """Less is first: caps by what is left, then what has spent most."""
+    cap = account.cap_epsilon
+    return (cap is None, -account.spent_epsilon if cap is None else cap - account.spent_epsilon)
 
 
-def content_identity(working: Working, book: Ledger) -> str:
-    """The keyed fingerprint of the content, remembered for as long as the file has not changed."""
-    state = working.read()
-    known = state.identity
-    if known.get("ledger") == str(book.path) and state.uploaded and "identity" in known:
-        return str(known["identity"])  # a copy of ours does not change, and may have been removed
+def _fits(account: Account, epsilon: Fraction | None, delta: Fraction) -> bool:
+    if account.cap_epsilon is None or account.cap_delta is None:
+        return True
+    spent = account.spent_delta + delta
+    return epsilon is not None and account.spent_epsilon + epsilon <= account.cap_epsilon and spent <= account.cap_delta
+
+
+def open_dialect(working: Working, path: Path) -> Table:
+    """A table, read as the session's plan says."""
+    entry = working.plan().table
+    return open_table(path, separator=entry.separator, encoding=entry.encoding)
+
+
+def content_identities(working: Working, book: Ledger) -> list[Identity]:
+    """The table's identities in the ledger, remembered for as long as the file has not changed."""
+    state, plan = working.read(), working.plan()
+    known, name = state.identity, plan.publication.title or state.name
+    if known.get("ledger") == str(book.path) and state.uploaded and "identities" in known:
+        return _remembered(known, name)  # a copy of ours does not change, and may have been removed
     path = table_of(state)
-    facts = path.stat()
-    stamp = {"ledger": str(book.path), "bytes": facts.st_size, "changed": facts.st_mtime_ns}
-    if known | stamp == known:
-        return str(known["identity"])
-    identity = fingerprint(open_table(path), None, book.key)
+    facts, older = path.stat(), book.continues_format_1
+    stamp = {"ledger": str(book.path), "bytes": facts.st_size, "changed": facts.st_mtime_ns, "older": older}
+    stamp |= {"reading": repr(plan.text_reading)}
+    if known | stamp == known and "identities" in known:
+        return _remembered(known, name)
+    found = identities(open_dialect(working, path), book.key, name=name, reading=plan.text_reading, older=older)
     with working.changing() as changed:
-        changed.identity = {**stamp, "identity": identity}
-    return identity
+        changed.identity = {**stamp, "identities": [[identity.kind, identity.digest] for identity in found]}
+    return found
+
+
+def _remembered(known: dict[str, Any], name: str) -> list[Identity]:
+    return [Identity(kind, digest, name) for kind, digest in known["identities"]]
 
 
 @dataclass(frozen=True)
@@ -124,13 +147,7 @@ def ledger_says(ledger: Path, reference: str) -> LedgerSays:
     if not ledger.exists():
         return LedgerSays()
     with Ledger(ledger) as book:
-        entries = book.entries()
-    paid = [entry for entry in entries if entry.kind == "spend" and entry.note.endswith(f", reference {reference}")]
-    if not paid:
-        return LedgerSays()
-    number = paid[0].number
-    written = re.compile(rf"entry {number}, sha256 [0-9a-f]{{64}}")
-    return LedgerSays(number, any(e.kind == "published" and written.fullmatch(e.note) for e in entries))
+        return LedgerSays(*book.reference(reference))
 
 
 def amount(number: Fraction) -> str:

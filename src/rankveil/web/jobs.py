@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from rankveil.flow.declare import Plan
 from rankveil.flow.declare.plan_file import plan_toml
-from rankveil.flow.write import CERTIFICATE_NAME, write_bytes, write_text
+from rankveil.flow.write import CERTIFICATE_NAME, RELEASE_NAMES, recover, write_bytes, write_text
 from rankveil.ledger import default_ledger_path
 from rankveil.web.budget import LedgerSays, ledger_says
 from rankveil.web.guard import secret
@@ -93,7 +93,7 @@ class Job:
         return Plan.load(self.folder / "plan.toml")
 
     def release_file(self) -> Path | None:
-        found = [self.out / name for name in ("release.csv", "release.parquet") if (self.out / name).exists()]
+        found = [self.out / name for name in RELEASE_NAMES if (self.out / name).exists()]
         return found[0] if found and (self.out / CERTIFICATE_NAME).exists() else None
 
     def alive(self) -> bool:
@@ -159,13 +159,10 @@ class Job:
                 return
 
     def tidy(self) -> None:
-        """Remove what a job that was ended has left half-done: protected rows, or a certificate without a release."""
-        if self.alive() or self.spec.kind != "release" or not self.out.is_dir():
+        """Remove what a job that was ended has left half-done: protected rows."""
+        if self.alive() or self.spec.kind != "release":
             return
-        for path in self.out.glob(".rankveil-*.tmp"):
-            path.unlink(missing_ok=True)
-        if not any((self.out / name).exists() for name in ("release.csv", "release.parquet")):
-            (self.out / CERTIFICATE_NAME).unlink(missing_ok=True)
+        recover(self.out)
 
 
 def jobs_of(working: Working) -> list[Job]:

@@ -24,6 +24,7 @@ from pathlib import Path
 import uvicorn
 
 from rankveil.errors import OutputError, RankveilError
+from rankveil.flow.write import recover
 from rankveil.web.app import application
 from rankveil.web.guard import Door, only_for_me, secret
 from rankveil.web.home import Home, Working, is_held
@@ -159,11 +160,13 @@ def close(home: Home, owner: str, door_file: Path) -> None:
 
 
 def remove_left_behind(home: Home, now: float | None = None) -> None:
-    """What servers that were killed could not remove."""
+    """What servers and jobs that were killed could not remove."""
     now = time.time() if now is None else now
+    for place, _, _ in os.walk(home.folder):
+        recover(Path(place))
     for path in home.servers_folder.iterdir():
         owner = path.name.removesuffix(".lock")
-        if not path.name.startswith("door-") and not _is_alive(home, owner):
+        if not path.name.startswith(("door-", ".rankveil-")) and not _is_alive(home, owner):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:

@@ -65,6 +65,7 @@ def _release(job: Job, progress: Progress) -> dict[str, Any]:
         accept_large_epsilon=spec.accept_large_epsilon,
         ledger=spec.ledger,
         reference=job.id,
+        name=spec.table_name,
         progress=progress,
     )
     return {"statement": made.certificate.statement, "rows": made.certificate.rows}

@@ -11,7 +11,7 @@ import pytest
 
 from rankveil.engines import LocalEngine, Table, open_table
 from rankveil.errors import TableError
-from rankveil.ledger import fingerprint
+from rankveil.ledger import identities
 
 
 def numbers(table: Table) -> list[int]:
@@ -134,14 +134,14 @@ def test_an_engine_tells_about_every_row_it_has_done(folder: Path) -> None:
 
 def test_the_identity_of_a_table_of_parts_does_not_depend_on_their_names_or_order(folder: Path) -> None:
     key = b"k" * 32
-    before = fingerprint(open_table(folder), None, key)
+    before = identities(open_table(folder), key)[0].digest
     (folder / "a.parquet").rename(folder / "z.parquet")
-    assert fingerprint(open_table(folder), None, key) == before
-    assert fingerprint(open_table(folder / "*.parquet"), None, key) == before
-    assert fingerprint(open_table(folder / "[bz].parquet"), None, key) != before
+    assert identities(open_table(folder), key)[0].digest == before
+    assert identities(open_table(folder / "*.parquet"), key)[0].digest == before
+    assert identities(open_table(folder / "[bz].parquet"), key)[0].digest != before
     # A folder of one part is the table of that file.
-    alone = fingerprint(open_table(folder / "c.parquet"), None, key)
-    assert fingerprint(open_table(folder / "[c].parquet"), None, key) == alone != before
+    alone = identities(open_table(folder / "c.parquet"), key)[0].digest
+    assert identities(open_table(folder / "[c].parquet"), key)[0].digest == alone != before
 
 
 @pytest.mark.parametrize(("text", "rows"), [("x\n" + "1234\n" * 1000, 1000), ("x\n" + "1234\n" * 500_000, 500_000)])

@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankveil.engines.arrays import text_array, value_array
+from rankveil.engines.spelling import PLAIN, Marks
 from rankveil.errors import PlanError
 from rankveil.flow.declare.plan import (
     LARGEST_INTEGER,
@@ -42,10 +43,8 @@ from rankveil.flow.declare.plan import (
 from rankveil.flow.declare.reading import (
     DEFAULT_NULL_TOKENS,
     MISSING,
-    PLAIN,
     Codes,
     Encoded,
-    Marks,
     Mask,
     Numbers,
     Read,

@@ -29,7 +29,9 @@ from pydantic import (
     model_validator,
 )
 
+from rankveil.engines.content import TextReading
 from rankveil.engines.source import MOST_COLUMNS
+from rankveil.engines.spelling import Marks
 from rankveil.errors import PlanError
 from rankveil.flow.declare.reading import keeps_days
 
@@ -256,6 +258,10 @@ class TableEntry(_Guessable):
     null_values: tuple[str, ...] | None = Field(None, description="Texts that mean missing.")
 
     @property
+    def marks(self) -> Marks:
+        return Marks(self.decimal_mark, self.thousands, self.decimal is not None or self.thousands is not None)
+
+    @property
     def decimal_mark(self) -> Literal[".", ","]:
         return self.decimal or "."
 
@@ -266,8 +272,23 @@ class TableEntry(_Guessable):
         return self
 
 
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text.strip():
+        raise ValueError("must be one line of text")
+    return text.strip()
+
+
+class PublicationEntry(_Entry):
+    """What the release is called where it is published. Public: it stands on the certificate."""
+
+    title: Annotated[str, Field(max_length=200), AfterValidator(_printable)] | None = Field(
+        None, description="Also the name of the table in the ledger, instead of its file's."
+    )
+
+
 class Plan(_Entry):
     release: ReleaseEntry
+    publication: PublicationEntry = PublicationEntry()
     table: TableEntry = TableEntry()
     impossible: tuple[dict[str, tuple[str, ...]], ...] = Field(
         (), description="Combinations of labels that cannot occur: column -> label or labels (method synthetic)."
@@ -367,9 +388,17 @@ class Plan(_Entry):
         # A column of that very name is hidden behind the table until the table is confirmed, and then refused itself.
         return {name: entry.unconfirmed for name, entry in self.columns.items() if entry.unconfirmed} | table
 
+    @property
+    def text_reading(self) -> TextReading:
+        """What the plan says about reading texts."""
+        formats = {name: entry.format for name, entry in self.columns.items() if isinstance(entry, DateColumn)}
+        other = tuple((name, written) for name, written in formats.items() if written != "%Y-%m-%d")
+        return TextReading(self.table.marks, self.table.null_values or (), other)
+
     def sha256(self) -> str:
         """Fingerprint of what the plan means: the same for two spellings of the same plan."""
-        content = json.dumps(self.model_dump(), default=_canonical, ensure_ascii=False)
+        unsaid = {"publication"} if self.publication == PublicationEntry() else None
+        content = json.dumps(self.model_dump(exclude=unsaid), default=_canonical, ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def _repr_html_(self) -> str:

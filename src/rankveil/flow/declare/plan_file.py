@@ -26,11 +26,14 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield ""
     yield "[release]"
     yield from _entries({"method": plan.release.method, **plan.release.model_dump(exclude_defaults=True)})
-    table = _worth_writing(plan.table)
-    if table:
-        yield ""
-        yield "[table]"
-        yield from _entries(table)
+    for section, entries in (
+        ("publication", plan.publication.model_dump(exclude_defaults=True)),
+        ("table", _worth_writing(plan.table)),
+    ):
+        if entries:
+            yield ""
+            yield f"[{section}]"
+            yield from _entries(entries)
     for combination in plan.impossible:
         yield ""
         yield "[[impossible]]"

@@ -23,17 +23,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankveil.engines.arrays import filled, null_of, nulls_of, text_array, value_array, values_of
+from rankveil.engines.spelling import PLAIN, SPECIAL_TEXT, Marks, respelled
 
 MISSING = -1
 DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
 
 _NUMBER_TEXT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _THREE_DECIMALS = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"  # or thousands: 9.734
-_SPECIAL_TEXT = r"(?i)^[+-]?(nan|inf|infinity)$"
 
-_NO_NUMBER = "no number"
-# By the mark that the plan states: an apostrophe may be curved, a space may be one at which no line breaks.
-_GROUP_MARKS = {".": r"\.", ",": ",", "'": "['\u2019]", " ": "[ \u00a0\u2009\u202f]"}
 _LARGEST_EXACT = 2.0**53 - 1
 
 _EPOCH = datetime.date(1970, 1, 1)
@@ -42,18 +39,6 @@ _YEAR = 366  # days
 Codes: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Marks:
-    """How texts spell numbers, by the plan."""
-
-    decimal: str = "."
-    thousands: str | None = None
-    stated: bool = True  # else a text of three digits after its only point may mean thousands, and is refused
-
-
-PLAIN = Marks()
 
 
 @dataclass(frozen=True)
@@ -147,25 +132,8 @@ def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], marks: Marks) 
     absent = pc.is_in(texts, value_set=text_array(null_tokens, texts.type))
     texts = pc.if_else(absent, null_of(texts.type), texts)
     ambiguous = 0 if marks.stated else _how_many(pc.match_substring_regex(texts, _THREE_DECIMALS))
-    if (marks.decimal, marks.thousands) != (".", None):
-        texts = _respelled(texts, marks)
-    numbers, unreadable = _parse_plain_numbers(texts)
+    numbers, unreadable = _parse_plain_numbers(respelled(texts, marks))
     return numbers, unreadable, ambiguous
-
-
-def _respelled(texts: pa.Array, marks: Marks) -> pa.Array:
-    """Numbers with a decimal point and no other mark; what keeps to other marks becomes a text that is no number."""
-    point, group = re.escape(marks.decimal), _GROUP_MARKS.get(marks.thousands or "", "")
-    end = rf"({point}\d*)?([eE][+-]?\d+)?$"
-    ungrouped = rf"^[+-]?(\d+{end[:-1]}|{point}\d+([eE][+-]?\d+)?)$"
-    fits = pc.match_substring_regex(texts, ungrouped)
-    if group:
-        grouped = pc.match_substring_regex(texts, rf"^[+-]?[1-9]\d{{0,2}}({group}\d{{3}})+{end}")
-        fits = pc.or_(fits, grouped)
-        texts = pc.if_else(grouped, pc.replace_substring_regex(texts, pattern=group, replacement=""), texts)
-    fits = pc.or_(fits, pc.match_substring_regex(texts, _SPECIAL_TEXT))
-    respelled = texts if marks.decimal == "." else pc.replace_substring(texts, marks.decimal, ".")
-    return pc.if_else(fits, respelled, text_array([_NO_NUMBER], texts.type)[0])
 
 
 def _how_many(condition: pa.Array) -> int:
@@ -180,7 +148,7 @@ def _parse_plain_numbers(texts: pa.Array) -> tuple[pa.Array, int]:
             return texts.cast(target), 0
         except pa.ArrowInvalid:
             continue
-    readable = pc.or_(pc.match_substring_regex(texts, _NUMBER_TEXT), pc.match_substring_regex(texts, _SPECIAL_TEXT))
+    readable = pc.or_(pc.match_substring_regex(texts, _NUMBER_TEXT), pc.match_substring_regex(texts, SPECIAL_TEXT))
     unreadable = len(texts) - int(pc.sum(filled(readable, True)).as_py())
     kept = pc.if_else(filled(readable, False), texts, null_of(texts.type))
     # Arrow reads neither '+5' nor 'infinity'; Python does.

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from rankveil.engines import Table
+from rankveil.engines.spelling import Marks
 from rankveil.errors import DomainError, PlanError, TableError
 from rankveil.flow.declare.domain import (
     DEFAULT_NULL_TOKENS,
@@ -26,7 +27,6 @@ from rankveil.flow.declare.domain import (
 )
 from rankveil.flow.declare.places import Fits, first_places
 from rankveil.flow.declare.plan import DropColumn, Plan, Role, SynopsisChoice
-from rankveil.flow.declare.reading import Marks
 
 FEWEST_ROWS = 2
 _MOST_SHOWN = 20
@@ -119,14 +119,13 @@ def _marks(plan: Plan, table: Table) -> Marks:
     text such as 9.734, which may mean nine thousand, is read.
     """
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
-    stated = plan.table.decimal is not None or plan.table.thousands is not None
-    return Marks(plan.table.decimal_mark, plan.table.thousands, stated or table.format != "csv" or separator == ",")
+    marks = plan.table.marks
+    return replace(marks, stated=marks.stated or table.format != "csv" or separator == ",")
 
 
 def declare_alone(plan: Plan) -> Schema:
     """What the plan declares, with no table at hand: for looking at noise before looking at data."""
-    marks = Marks(plan.table.decimal_mark, plan.table.thousands)
-    return _schema(plan, list(plan.columns), _null_tokens(plan, text=True), marks)
+    return _schema(plan, list(plan.columns), _null_tokens(plan, text=True), replace(plan.table.marks, stated=True))
 
 
 def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: Marks) -> Schema:

@@ -4,20 +4,24 @@ decode.py   released codes as Arrow values
 ahead.py    batches made by several threads and handed on in order, a few at a time
 files.py    batches as the bytes of a CSV or Parquet file, and their fingerprint
 folder.py   the folder a release goes to, as one file or in parts
+swap.py     a release and its certificate take the place of others in one step
 small.py    small files (plans, results), whole or not at all
 """
 
 from rankveil.flow.write.ahead import as_arrow
 from rankveil.flow.write.files import FileFormat, Written
-from rankveil.flow.write.folder import CERTIFICATE_NAME, OutputFolder
+from rankveil.flow.write.folder import OutputFolder
 from rankveil.flow.write.small import write_bytes, write_text
+from rankveil.flow.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, recover
 
 __all__ = [
     "CERTIFICATE_NAME",
+    "RELEASE_NAMES",
     "FileFormat",
     "OutputFolder",
     "Written",
     "as_arrow",
+    "recover",
     "write_bytes",
     "write_text",
 ]

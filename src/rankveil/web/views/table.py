@@ -10,10 +10,9 @@ from typing import Any
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from rankveil.engines import open_table
 from rankveil.errors import RankveilError, TableError
-from rankveil.ledger import Ledger, default_ledger_path, fingerprint
-from rankveil.web.budget import content_identity
+from rankveil.ledger import Ledger, default_ledger_path, identities
+from rankveil.web.budget import content_identities, open_dialect
 from rankveil.web.columns import guesses_left
 from rankveil.web.guard import only_for_me
 from rankveil.web.home import Working
@@ -75,7 +74,7 @@ def _copied(table: UploadFile, folder: Path) -> Path:
 
 def _remember_identity(ask: Ask, working: Working) -> None:
     with Ledger(ask.site.ledger or default_ledger_path()) as book:
-        content_identity(working, book)
+        content_identities(working, book)
 
 
 def table_page(ask: Ask) -> Response:
@@ -102,7 +101,10 @@ def give_again(ask: Ask) -> Response:
     try:
         copy = _copied(table, incoming)
         with Ledger(ask.site.ledger or default_ledger_path()) as book:
-            if fingerprint(open_table(copy), None, book.key) != content_identity(working, book):
+            if (
+                identities(open_dialect(working, copy), book.key)[0].digest
+                != content_identities(working, book)[0].digest
+            ):
                 raise TableError(
                     f"This is not the table that was uploaded as {state.name}.",
                     remedy="Choose the same file, or open this one as a new table from the start page.",

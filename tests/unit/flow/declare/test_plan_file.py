@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankveil.errors import RankveilError
+from rankveil.errors import PlanError, RankveilError
 from rankveil.flow.declare import Plan
 from rankveil.flow.declare.plan_file import plan_toml
+from tests.support import plan_text
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 KNOWN = [*(REPOSITORY / "examples").glob("*.toml"), *(REPOSITORY / "tests/fuzz/corpus/plans").glob("*.toml")]
@@ -68,3 +69,18 @@ def test_a_plan_with_guesses_says_that_it_is_internal() -> None:
     assert "# INTERNAL" not in plan_toml(
         Plan.from_dict({"release": {"epsilon": 1}, "columns": {"a": {"kind": "drop"}}})
     )
+
+
+def test_a_title_is_written_and_read_back_and_a_plan_without_one_keeps_its_fingerprint() -> None:
+    plain = Plan.parse(plan_text())
+    titled = Plan.parse(plan_text() + '[publication]\ntitle = "  Income in 2031 "\n')
+    assert titled.publication.title == "Income in 2031"
+    assert Plan.parse(plan_toml(titled)).publication.title == "Income in 2031"
+    assert "publication" not in plan_toml(plain)
+    assert plain.sha256() == Plan.parse(plan_text() + "[publication]\n").sha256() != titled.sha256()
+
+
+@pytest.mark.parametrize("title", ["", " ", "two\\nlines", "\\u001b[31m", "x" * 201])
+def test_a_title_is_one_line_of_text(title: str) -> None:
+    with pytest.raises(PlanError, match="title"):
+        Plan.parse(plan_text() + f'[publication]\ntitle = "{title}"\n')

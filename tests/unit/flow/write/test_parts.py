@@ -18,7 +18,7 @@ from rankveil.errors import OutputError
 from rankveil.flow.declare import Plan, declare_alone
 from rankveil.flow.relink import Rows
 from rankveil.flow.relink.rows import Piece
-from rankveil.flow.write import OutputFolder, Written, folder
+from rankveil.flow.write import OutputFolder, Written, folder, swap
 from rankveil.flow.write.files import FileFormat, write_rows
 from rankveil.noise import SeededSource
 from rankveil.pipeline import release
@@ -174,22 +174,18 @@ def test_parts_that_were_not_reported_or_never_written_are_refused(tmp_path: Pat
         assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_the_certificate_appears_first_and_a_rename_that_fails_takes_it_back(
+def test_a_step_that_fails_takes_everything_back(
     tmp_path: Path, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = []
-    rename = Path.replace
-
-    def failing(self: Path, target: Path) -> Path:
-        seen.append(target.name)
-        if target.name == "release.parquet":
+    def failing(current: Path, side: str) -> None:
+        if side == "new":
             raise OSError(28, "No space left on device")
-        return rename(self, target)
+        point(current, side)
 
-    monkeypatch.setattr(Path, "replace", failing)
-    with pytest.raises(OutputError):
+    point = swap._point
+    monkeypatch.setattr(swap, "_point", failing)
+    with pytest.raises(OutputError, match="No space left"):
         published(tmp_path / "out", certificate)
-    assert seen == ["certificate.json", "release.parquet"]
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -197,11 +193,21 @@ def test_everything_is_synced_before_it_appears(
     tmp_path: Path, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[str] = []
-    monkeypatch.setattr(folder, "_sync", lambda path: synced.append(path.name))
+    for module in (folder, swap):
+        monkeypatch.setattr(module, "sync", lambda path: synced.append(path.name))
+    point = swap._point
+
+    def pointed(current: Path, side: str) -> None:
+        synced.append(f"step to {side}")
+        point(current, side)
+
+    monkeypatch.setattr(swap, "_point", pointed)
     published(tmp_path / "out", certificate)
-    assert synced[:5] == [f"part-{number:05}.parquet" for number in range(5)]
-    assert len(synced) == 8  # then the folder of parts, the certificate, and the folder of the release
-    assert synced[-1] == "out"
+    assert synced[:7] == [*(f"part-{number:05}.parquet" for number in range(5)), "release.parquet", "certificate.json"]
+    before, after = synced[: synced.index("step to new")], synced[synced.index("step to new") :]
+    assert {"names", "new", "old"} <= set(before[7:])
+    assert before[-1] == "out", "names lead through the switch before it is thrown"
+    assert after[-1] == "out"
 
 
 def test_a_release_in_parts_is_replaced_only_if_told_so(tmp_path: Path, certificate: Certificate) -> None:

@@ -1,0 +1,297 @@
+"""A fingerprint of the values of a table: the same for every copy of it, however it is stored.
+
+Guarantee    Tables that hold the same records have one fingerprint, whatever their container (files of any format,
+             parts, frames), encoding, separator, order of rows, order and names of columns, types and chunks: 7 as an
+             integer, as 7.0, or as the text '+7' is one number; a day is one day as a date, as a point in time at
+             midnight or as ISO text; null, NaN and what usually stands for missing are one. All columns count.
+Argument     Each cell becomes a word of 64 bits that depends on its own value alone. A row is the sum of its words; a
+             table is two sums, modulo 2^64, of two scrambled forms of its rows, and their number: commutative, so
+             that pieces can be added up in any order, by threads or on other machines, to the same bits.
+Not covered  Collisions are as rare as chance makes them (2^-64 for a pair of tables), but the words are not secret: who
+             wants two tables to have one fingerprint can make them so, and shares one budget between them. A table
+             with one changed value has another fingerprint, and so has one with a column more or less.
+Arithmetic   Numbers are compared as float64, points in time to the microsecond: finer differences are not seen, which
+             is the safe side.
+
+Plain words are read without a plan, so that a table is known before there is one. What a plan says about texts (marks
+of numbers, tokens for missing, formats of dates) gives a second fingerprint, for copies in which they were converted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rankveil.engines.arrays import filled, nulls_of, text_array, value_array, values_of
+from rankveil.engines.spelling import PLAIN, Marks, respelled
+
+Words: TypeAlias = NDArray[np.uint64]
+
+_MISSING_TEXTS = ("", "?", "NA", "N/A", "null", "NULL", "NaN", "nan", "None", "NaT", "<NA>")
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,5})?$"
+_MOMENT = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?$"
+_ZONE = r"(\d{2}:\d{2}.*)(Z|[+-]\d{2}:?\d{2})$"
+_LOOK = 100  # texts
+_MICROSECONDS = len("2031-01-31T12:00:00.000000")
+
+# Arbitrary odd numbers.
+_FIRST, _SECOND, _POWER = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53), np.uint64(0x9E3779B97F4A7C15)
+_NUMBERS, _MOMENTS, _MISSING = (
+    np.uint64(0x243F6A8885A308D3),
+    np.uint64(0x13198A2E03707345),
+    np.uint64(0xA4093822299F31D1),
+)
+_LANES = (np.uint64(0x082EFA98EC4E6C89), np.uint64(0x452821E638D01377))
+_32, _29 = np.uint64(32), np.uint64(29)
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """What a plan says about how texts are to be read."""
+
+    marks: Marks = PLAIN
+    null_values: tuple[str, ...] = ()
+    date_formats: tuple[tuple[str, str], ...] = ()  # of columns by name, where they are not ISO dates
+
+    def of(self, column: str) -> _ColumnReading | None:
+        date_format = dict(self.date_formats).get(column)
+        plain = self.marks.plain and not self.null_values and date_format is None
+        return None if plain else _ColumnReading(self.marks, self.null_values, date_format)
+
+
+@dataclass(frozen=True)
+class _ColumnReading:
+    marks: Marks
+    null_values: tuple[str, ...]
+    date_format: str | None
+
+
+@dataclass(frozen=True)
+class Content:
+    """A fold: rows, and two lanes each for the plain words and for those that a plan helps to read."""
+
+    columns: Sequence[str]
+    reading: TextReading = TextReading()
+
+    def zero(self) -> Words:
+        return np.zeros(5, np.uint64)
+
+    def step(self, state: Words, batch: pa.RecordBatch) -> Words:
+        plain, read = np.zeros(batch.num_rows, np.uint64), None
+        for place, name in enumerate(self.columns):
+            array, reading = batch.column(place), self.reading.of(name)
+            words = _words(array)
+            plain += words
+            if reading is not None and _holds_text(array.type):
+                read = np.zeros(batch.num_rows, np.uint64) if read is None else read
+                read += _words(array, reading) - words
+        state[0] += np.uint64(batch.num_rows)
+        lanes = _lanes(plain)
+        state[1:3] += lanes
+        state[3:5] += lanes if read is None else _lanes(plain + read)
+        return state
+
+    def merge(self, first: Words, second: Words) -> Words:
+        return np.asarray(first + second)
+
+    def digests(self, state: Words) -> list[bytes]:
+        """One fingerprint, or two where the plan helps to read something."""
+        found = dict.fromkeys((state[1:3].tobytes(), state[3:5].tobytes()))
+        head = b"values\0%d\0%d\0" % (len(self.columns), int(state[0]))
+        return [hashlib.sha256(head + lanes).digest() for lanes in found]
+
+
+def _lanes(rows: Words) -> Words:
+    return np.array([_mixed(rows ^ lane).sum(dtype=np.uint64) for lane in _LANES], np.uint64)
+
+
+def _mixed(words: Words) -> Words:
+    """Every bit of a word spread over all of it, in place."""
+    words ^= words >> _32
+    words *= _FIRST
+    words ^= words >> _29
+    words *= _SECOND
+    words ^= words >> _32
+    return words
+
+
+def _words(array: pa.Array, reading: _ColumnReading | None = None) -> Words:
+    """A word for each value."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _spread(_words(array.dictionary, reading), array.indices)
+    if pa.types.is_null(kind):
+        return np.full(len(array), _MISSING)
+    if _is_text(kind):
+        return _of_column_of_texts(array.cast(pa.large_string()), reading)
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _of_moments(array)
+    if pa.types.is_decimal(kind):
+        return _of_numbers(array.cast(pa.string()).cast(pa.float64()))
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return _of_numbers(array.cast(pa.float64(), safe=False))
+    try:
+        return _of_texts(array.cast(pa.large_string()))
+    except (pa.ArrowException, UnicodeError):  # lists, structures, bytes
+        return _of_texts(text_array([repr(value) for value in array.to_pylist()], pa.large_string()))
+
+
+def _spread(listed: Words, places: pa.Array) -> Words:
+    """Words of a list, at the places of its rows."""
+    listed = np.append(listed, _MISSING)
+    if places.null_count:
+        places = filled(places.cast(pa.int64()), len(listed) - 1)
+    return listed.take(values_of(places).astype(np.intp, copy=False))
+
+
+def _of_column_of_texts(texts: pa.Array, reading: _ColumnReading | None) -> Words:
+    """Read all at once where all are numbers, else each different text once; both give the same words."""
+    if reading is None and _likely_numbers(texts.slice(0, _LOOK)):
+        for made in (_unchanged, _without_missing):
+            try:
+                return _of_numbers(made(texts).cast(pa.float64()))
+            except pa.ArrowInvalid:
+                continue
+    listed = texts.dictionary_encode()
+    return _spread(_of_texts(listed.dictionary, reading), listed.indices)
+
+
+def _likely_numbers(texts: pa.Array) -> bool:
+    """A look at a few: Arrow takes its time to find that a text is no number."""
+    plain = _without_missing(texts).drop_null()
+    return bool(_matching(plain, _NUMBER).all())
+
+
+def _unchanged(texts: pa.Array) -> pa.Array:
+    return texts
+
+
+def _without_missing(texts: pa.Array) -> pa.Array:
+    texts = pc.utf8_trim_whitespace(texts)
+    return pc.if_else(_among(texts, _MISSING_TEXTS), pa.nulls(1, texts.type)[0], texts)
+
+
+def _of_numbers(array: pa.Array) -> Words:
+    numbers = values_of(array) + 0.0  # a copy, without the sign of zero
+    missing = np.isnan(numbers)
+    words = numbers.view(np.uint64)
+    words ^= _NUMBERS
+    return _marked(_mixed(words), array, missing)
+
+
+def _of_moments(array: pa.Array) -> Words:
+    """Days and points in time, the latter as a clock in their own zone shows them."""
+    if pa.types.is_timestamp(array.type) and array.type.tz is not None:
+        array = pc.local_timestamp(array)
+    array = array.cast(pa.timestamp("us"), safe=False)
+    words = values_of(array.cast(pa.int64())).view(np.uint64) ^ _MOMENTS
+    return _marked(_mixed(words), array, None)
+
+
+def _marked(words: Words, array: pa.Array, missing: NDArray[np.bool_] | None) -> Words:
+    if missing is not None and missing.any():
+        words[missing] = _MISSING
+    if array.null_count:
+        words[nulls_of(array)] = _MISSING
+    return words
+
+
+def _of_texts(texts: pa.Array, reading: _ColumnReading | None = None) -> Words:
+    """Words of texts, each read by itself: missing, a number, a point in time, a truth value, or a text."""
+    texts = pc.utf8_trim_whitespace(texts)
+    missing = (*_MISSING_TEXTS, *(reading.null_values if reading is not None else ()))
+    absent = values_of(filled(pc.or_kleene(_among(texts, missing), pc.is_null(texts)), False))
+    lower = pc.utf8_lower(texts)
+    words = _of_bytes(pc.if_else(_among(lower, ("true", "false")), lower, texts))
+    moments = _matching(texts, _MOMENT)
+    words[moments] = _of_moment_texts(texts.filter(value_array(moments)), words[moments])
+    if reading is not None and reading.date_format is not None:
+        days = pc.strptime(texts, format=reading.date_format, unit="s", error_is_null=True)
+        dated = values_of(filled(pc.is_valid(days), False))
+        words[dated] = _of_moments(days.drop_null())
+    if reading is not None:
+        texts = respelled(texts, reading.marks)
+    numbers = _matching(texts, _NUMBER)
+    # Arrow reads neither '+5' nor '5.' the same way everywhere; Python does.
+    words[numbers] = _of_numbers(_floats(texts.filter(value_array(numbers))))
+    words[absent] = _MISSING
+    return words
+
+
+def _floats(texts: pa.Array) -> pa.Array:
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        numbers = np.array([float(text) for text in texts.to_pylist()], np.float64)
+        return pa.Array.from_buffers(pa.float64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def _of_moment_texts(texts: pa.Array, otherwise: Words) -> Words:
+    clock = pc.utf8_slice_codeunits(pc.replace_substring_regex(texts, _ZONE, r"\1"), 0, _MICROSECONDS)
+    try:
+        return _of_moments(clock.cast(pa.timestamp("us")))
+    except pa.ArrowInvalid:  # no such day or hour: a text as any other
+        made = otherwise.copy()
+        for place, text in enumerate(clock.to_pylist()):
+            if _is_moment(text):
+                made[place] = _of_moments(clock.slice(place, 1).cast(pa.timestamp("us")))[0]
+        return made
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        text_array([text]).cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _of_bytes(texts: pa.Array) -> Words:
+    """Words of texts as they are written: a polynomial in their bytes."""
+    if not len(texts):
+        return np.zeros(0, np.uint64)
+    texts = pc.fill_null(texts, "") if texts.null_count else texts
+    ends = np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    held = texts.buffers()[2]
+    codes = np.zeros(0, np.uint8) if held is None else np.frombuffer(held, np.uint8)[ends[0] : ends[-1]]
+    starts, lengths = ends[:-1] - ends[0], np.diff(ends)
+    words = lengths.astype(np.uint64) * _POWER
+    full = lengths > 0
+    if full.any():
+        places = np.arange(len(codes)) - np.repeat(starts, lengths)
+        terms = _letters()[codes] * _powers(int(lengths.max()))[places]
+        words[full] += np.add.reduceat(terms, starts[full])
+    return _mixed(words)
+
+
+@cache
+def _letters() -> Words:
+    return _mixed(np.arange(1, 257, dtype=np.uint64) * _POWER)
+
+
+def _powers(count: int) -> Words:
+    return np.multiply.accumulate(np.full(count, _POWER))
+
+
+def _among(texts: pa.Array, values: Sequence[str]) -> pa.Array:
+    return pc.is_in(texts, value_set=text_array(values, texts.type))
+
+
+def _matching(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
+    return values_of(filled(pc.match_substring_regex(texts, pattern), False))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _holds_text(kind: pa.DataType) -> bool:
+    return _is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)

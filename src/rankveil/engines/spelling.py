@@ -1,0 +1,51 @@
+"""How texts spell numbers: the decimal mark and the mark between thousands, by the plan.
+
+Guarantee    A text is read by itself. One that keeps to other marks is no number: nothing ambiguous is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rankveil.engines.arrays import text_array
+
+SPECIAL_TEXT = r"(?i)^[+-]?(nan|inf|infinity)$"
+_NO_NUMBER = "no number"
+# By the mark that the plan states: an apostrophe may be curved, a space may be one at which no line breaks.
+_GROUP_MARKS = {".": r"\.", ",": ",", "'": "['\u2019]", " ": "[ \u00a0\u2009\u202f]"}
+
+
+@dataclass(frozen=True)
+class Marks:
+    decimal: str = "."
+    thousands: str | None = None
+    stated: bool = True  # else a text of three digits after its only point may mean thousands, and is refused
+
+    @property
+    def plain(self) -> bool:
+        """Whether numbers are spelled as programs do."""
+        return (self.decimal, self.thousands) == (".", None)
+
+
+PLAIN = Marks()
+
+
+def respelled(texts: pa.Array, marks: Marks) -> pa.Array:
+    """Numbers with a decimal point and no other mark; what keeps to other marks becomes a text that is no number."""
+    if marks.plain:
+        return texts
+    point, group = re.escape(marks.decimal), _GROUP_MARKS.get(marks.thousands or "", "")
+    end = rf"({point}\d*)?([eE][+-]?\d+)?$"
+    ungrouped = rf"^[+-]?(\d+{end[:-1]}|{point}\d+([eE][+-]?\d+)?)$"
+    fits = pc.match_substring_regex(texts, ungrouped)
+    if group:
+        grouped = pc.match_substring_regex(texts, rf"^[+-]?[1-9]\d{{0,2}}({group}\d{{3}})+{end}")
+        fits = pc.or_(fits, grouped)
+        texts = pc.if_else(grouped, pc.replace_substring_regex(texts, pattern=group, replacement=""), texts)
+    fits = pc.or_(fits, pc.match_substring_regex(texts, SPECIAL_TEXT))
+    spelled = texts if marks.decimal == "." else pc.replace_substring(texts, marks.decimal, ".")
+    return pc.if_else(fits, spelled, text_array([_NO_NUMBER], texts.type)[0])

@@ -1,0 +1,133 @@
+"""Temporary files and folders that say whose they are, so that those of a killed run can be removed.
+
+Guarantee    What `sweep` takes away was made by a process of the same user that has ended.
+Argument     Whoever makes a temporary file or folder holds a lock (flock) on it, which the system lets go when the
+             process ends, however it ends; a number of a process that is used again means nothing here. The name says
+             on which machine it was made and since which start of it. A lock that can be had is believed where it was
+             taken by this running system, or before this machine was started anew; a thing of another machine, on a
+             file system that both see, is left alone, and so is one whose lock cannot be asked for.
+             Between its making and its locking a thing may be swept: its maker then sees that it is gone, and makes
+             another one.
+Not covered  Files of earlier versions of rankveil, which held no lock, are left where they are.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import socket
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+_OURS = re.compile(r"\.rankveil-([0-9a-f]{8})-([0-9a-f]{8})-\w+(\.internal)?\.tmp")
+_UNKNOWN = "0" * 8
+Finish = Callable[[Path], None]
+
+
+@contextmanager
+def temporary_file(folder: Path, *, internal: bool = False) -> Iterator[Path]:
+    """An empty file, readable by its owner only; removed at the end unless it was given another name."""
+
+    def make() -> tuple[Path, int]:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=_prefix(), suffix=".internal.tmp" if internal else ".tmp")
+        return Path(name), handle
+
+    path, handle = _locked(make)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+@contextmanager
+def temporary_folder(folder: Path, finish: Finish) -> Iterator[Path]:
+    """An empty folder, readable by its owner only; at the end it is finished with and removed, as `sweep` would."""
+
+    def make() -> tuple[Path, int]:
+        while True:
+            path = Path(tempfile.mkdtemp(dir=folder, prefix=_prefix(), suffix=".tmp"))
+            with suppress(FileNotFoundError):  # swept already
+                return path, os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    path, handle = _locked(make)
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            finish(path)
+            shutil.rmtree(path)
+        os.close(handle)
+
+
+def sweep(folder: Path, finish: Finish | None = None) -> None:
+    """Remove what killed runs have left in a folder. Folders only with `finish`, which is called for each before.
+
+    What cannot be finished or removed stays for the next time.
+    """
+    try:
+        found = [path for path in folder.iterdir() if _may_be_judged(path.name)]
+    except OSError:
+        return
+    for path in found:
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                facts = os.fstat(handle)
+                if facts.st_uid != os.geteuid():
+                    continue
+                if not stat.S_ISDIR(facts.st_mode):
+                    path.unlink()
+                elif finish is not None:
+                    finish(path)
+                    shutil.rmtree(path)
+            finally:
+                os.close(handle)
+
+
+def _locked(make: Callable[[], tuple[Path, int]]) -> tuple[Path, int]:
+    while True:
+        path, handle = make()
+        with suppress(OSError):  # a file system without locks: then nobody can sweep either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), path.lstat()):
+                return path, handle
+        os.close(handle)
+
+
+def _prefix() -> str:
+    return ".rankveil-{}-{}-".format(*_here())
+
+
+def _may_be_judged(name: str) -> bool:
+    found = _OURS.fullmatch(name)
+    machine, start = _here()
+    return found is not None and (found[1] == machine or found[2] == start != _UNKNOWN)
+
+
+@cache
+def _here() -> tuple[str, str]:
+    """This machine, and this start of it."""
+    start = _content("/proc/sys/kernel/random/boot_id")
+    machine = _content("/etc/machine-id") or start
+    return _short(f"{socket.gethostname()}\0{machine}"), _short(start) if start else _UNKNOWN
+
+
+def _content(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
