@@ -153,7 +153,7 @@ def test_an_identity_depends_on_the_key_and_a_population_on_its_name_alone() -> 
 def test_two_plans_that_read_one_file_differently_share_its_plain_identity(tmp_path: Path) -> None:
     path = tmp_path / "german.csv"
     path.write_text("einkommen;geboren\n" + "9,5;31.01.2031\n-9;01.12.1999\n" * 5)
-    german = TextReading(",", ("-9",), (("geboren", "%d.%m.%Y"),))
+    german = TextReading(Marks(","), ("-9",), (("geboren", "%d.%m.%Y"),))
     plain, read = identities(open_table(path), KEY, reading=german)
     assert [plain] == identities(open_table(path), KEY)
     converted = pa.table(
@@ -163,7 +163,7 @@ def test_two_plans_that_read_one_file_differently_share_its_plain_identity(tmp_p
 
 
 def test_a_reading_that_changes_nothing_adds_no_identity() -> None:
-    assert len(identities(open_table(TABLE), KEY, reading=TextReading(".", ("-9",)))) == 1
+    assert len(identities(open_table(TABLE), KEY, reading=TextReading(null_values=("-9",)))) == 1
 
 
 cells = st.one_of(
