@@ -25,6 +25,7 @@ def plan(write_plan: Callable[..., Path]) -> Path:
 def test_show_names_tables_and_populations_and_says_what_was_not_published(
     cli: Cli, write_table: Callable[..., Path], write_plan: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     table = write_table(PEOPLE, name="people.csv")
     plan = write_plan({"a": integer(9)}, method="synthetic")
     plan.write_text(plan.read_text().replace("epsilon = 1", 'epsilon = 1\npopulation = "patients"'))

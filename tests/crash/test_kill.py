@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from rankveil.flow.write import recover
 from rankveil.ledger import Ledger
+from tests.crash import swapper
 
 KILLER = Path(__file__).with_name("killer.py")
 BOUNDARIES = [
@@ -92,6 +94,17 @@ def test_releases_killed_while_they_replace_another_leave_the_old_or_the_new_one
     assert check(folder, [folder / "again"]) == 1
     recover(folder / "again")
     assert sorted(path.name for path in (folder / "again").iterdir()) == ["certificate.json", "release.csv"]
+
+
+def test_runs_that_replace_one_release_at_once_leave_that_of_one_of_them(tmp_path: Path) -> None:
+    def work(start: int) -> None:
+        for kind in ("csv", "parquet", "parts"):
+            swapper.publish(tmp_path, kind, start)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert isinstance(swapper.seen(tmp_path), dict)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def swapped(folder: Path, *arguments: str) -> dict[str, Any]:

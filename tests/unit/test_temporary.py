@@ -5,13 +5,16 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rankveil import temporary
-from rankveil.flow.write import recover, write_text
+from rankveil.flow.write import OutputFolder, recover, write_text
 from rankveil.temporary import sweep, temporary_file, temporary_folder
+from rankveil.web.home import Home
+from rankveil.web.serve import remove_left_behind
 
 MAKER = """
 import sys, time
@@ -31,8 +34,12 @@ def hidden(folder: Path) -> list[str]:
 
 @pytest.fixture
 def maker(tmp_path: Path) -> subprocess.Popen[str]:
-    """A process that has made a temporary file and a folder in `tmp_path`, and lives."""
-    process = subprocess.Popen([sys.executable, "-c", MAKER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    return made_in(tmp_path)
+
+
+def made_in(folder: Path) -> subprocess.Popen[str]:
+    """A process that has made a temporary file and a folder in a folder, and lives."""
+    process = subprocess.Popen([sys.executable, "-c", MAKER, str(folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "made\n"
     return process
@@ -43,18 +50,40 @@ def ended(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
+RUNS: dict[str, Callable[[Path], object]] = {
+    "a small file": lambda folder: write_text(folder / "plan.toml", "new"),
+    "a release": lambda folder: OutputFolder(folder, "csv"),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
 def test_the_next_run_removes_what_a_killed_one_left_and_nothing_of_one_that_lives(
-    tmp_path: Path, maker: subprocess.Popen[str]
+    tmp_path: Path, maker: subprocess.Popen[str], run: str
 ) -> None:
     try:
-        write_text(tmp_path / "plan.toml", "first")
+        RUNS[run](tmp_path)
         assert len(hidden(tmp_path)) == 2, "its owner lives"
     finally:
         ended(maker)
     assert len(hidden(tmp_path)) == 2
-    write_text(tmp_path / "plan.toml", "second")
+    RUNS[run](tmp_path)
     assert hidden(tmp_path) == []
-    assert (tmp_path / "plan.toml").read_text() == "second"
+
+
+def test_the_page_removes_at_its_start_what_killed_jobs_have_left_anywhere_in_its_folder(tmp_path: Path) -> None:
+    home = Home(tmp_path / "state")
+    folder = home.workings_folder / "0123456789abcdef" / "jobs" / "0123456789abcdef"
+    folder.mkdir(parents=True)
+    process = made_in(folder)
+    (home.servers_folder / f"{temporary._prefix()}abcdefgh.tmp").touch()
+    try:
+        remove_left_behind(home)
+        assert hidden(home.servers_folder) == []
+        assert len(hidden(folder)) == 2, "its owner lives"
+    finally:
+        ended(process)
+    remove_left_behind(home)
+    assert hidden(folder) == []
 
 
 def test_what_another_machine_has_made_is_left_alone(

@@ -94,7 +94,8 @@ def population_identity(population: str, key: bytes) -> Identity:
 
 def called(table: Table) -> str:
     """What people call a table: the name of its file or folder."""
-    return f"{table.format} table in memory" if table.path is None and table.name == "in memory" else table.name
+    unnamed = {"in memory": f"{table.format} table in memory", "of Spark": "data frame of Spark"}
+    return unnamed.get(table.name, table.name) if table.path is None else table.name
 
 
 def _keyed(key: bytes, what: bytes, content: bytes) -> str:
