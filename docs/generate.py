@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from rankveil.certificate import Certificate
-from rankveil.cli import root
+from rankveil.cli.run import root
 
 REFERENCE = Path(__file__).parent / "reference"
 WIDTH = 100

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankveil.cli import EXIT_CODES
 from rankveil.cli.output import json_option, print_json, print_table, progress
+from rankveil.cli.run import EXIT_CODES
 from rankveil.errors import AuditError, PlanError
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import fcntl
 import logging
 import os
 import shutil
-import signal
 import socket
 import sys
 import tempfile
@@ -68,17 +67,10 @@ def serve(options: Options, home_folder: Path, announce: Callable[[str], None]) 
             landing = f"/w/{open_path(home, options.table, options.plan, owner).id}/columns"
         app = application(site, door=door, port=port, door_file=door_file, landing=landing)
         server = _Server(app, lambda: announce(address))
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _end)
         try:
             server.run(sockets=[listener])
         finally:
             close(home, owner, door_file)
-
-
-def _end(number: int, frame: object) -> None:
-    """Uvicorn ends at a signal and then raises it once more: without this, that would skip the cleaning up."""
-    raise SystemExit(128 + number)
 
 
 class _Server(uvicorn.Server):
