@@ -68,6 +68,7 @@ main()
 
 
 def ended(code: str, *arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    code = "import signal; signal.signal(2, signal.default_int_handler)\n" + code  # also where these tests ignore it
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=60
     )
