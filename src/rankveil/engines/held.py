@@ -45,7 +45,8 @@ def check_held(table: Table, held: pa.Table) -> None:
     """Refuse what is wrong in itself, or could not be given back in the kind it came in."""
     held.schema.names  # noqa: B018 - an error if one is no text
     held.schema.pandas_metadata  # noqa: B018
-    if held.num_rows > max(8 * held.nbytes, _ROWS_OF_NOTHING):
+    held.validate()  # its form, in no time whatever the number of rows
+    if held.num_rows > max(8 * held.get_total_buffer_size(), _ROWS_OF_NOTHING):
         raise TableError(
             f"Table {table.name} claims {held.num_rows} rows, and has no memory that could hold them.",
             remedy="Check how it was made; a column of Arrow's type null holds no values.",

@@ -220,6 +220,7 @@ def forward(address: str) -> str:
     address = escape(address)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>rankveil</title>'
+        '<link rel="icon" href="data:,">'
         f'<meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={address}"></head>'
         f'<body><p><a href="{address}">Go on to the page</a></p></body></html>\n'
     )
