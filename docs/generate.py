@@ -17,7 +17,7 @@ import click
 
 from rankveil import privacy
 from rankveil.certificate import Certificate
-from rankveil.cli import root
+from rankveil.cli.run import root
 
 ROOT = Path(__file__).parent.parent
 REFERENCE, PRIVACY = ROOT / "docs" / "reference", ROOT / "docs" / "privacy"

@@ -133,8 +133,11 @@ class Visitor:
 class Server:
     """`rankveil web` as a process of its own, with a private folder and a ledger of the test's."""
 
-    def __init__(self, folder: Path, *arguments: object, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, *arguments: object, env: Mapping[str, str] | None = None, browser: bool = False
+    ) -> None:
         self.folder = folder
+        self._browser = [] if browser else ["--no-browser"]
         self.state = folder / "state"
         self.ledger = folder / "ledger.sqlite"
         self._arguments = [str(argument) for argument in arguments]
@@ -150,7 +153,7 @@ class Server:
         own = {"RANKVEIL_STATE": str(self.state), "RANKVEIL_LEDGER": str(self.ledger), "PYTHONUTF8": "1"}
         with (self.folder / "server.log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", code, "web", *self._arguments, *port, "--no-browser"],
+                [sys.executable, "-c", code, "web", *self._arguments, *port, *self._browser],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -187,8 +190,10 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: object, env: Mapping[str, str] | None = None) -> Iterator[Server]:
-    server = Server(folder, *arguments, env=env)
+def serving(
+    folder: Path, *arguments: object, env: Mapping[str, str] | None = None, browser: bool = False
+) -> Iterator[Server]:
+    server = Server(folder, *arguments, env=env, browser=browser)
     server.start()
     try:
         yield server

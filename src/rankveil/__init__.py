@@ -12,18 +12,20 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from typing import TYPE_CHECKING, Any
 
 from rankveil._arrow_memory import take_memory_from_the_system
 from rankveil._version import __version__
-from rankveil.errors import RankveilError
 
 take_memory_from_the_system()
 
+TYPE_CHECKING = False  # without `typing`, which takes longer to load than all the rest here
 if TYPE_CHECKING:
+    from typing import Any
+
     from rankveil.audit.attack import attack
     from rankveil.certificate import Certificate
     from rankveil.compare import Comparison, compare
+    from rankveil.errors import RankveilError
     from rankveil.evaluate import Evaluation, evaluate
     from rankveil.flow.declare import Plan
     from rankveil.methods import METHODS
@@ -38,6 +40,7 @@ _HOMES = {
     "Evaluation": "rankveil.evaluate",
     "METHODS": "rankveil.methods",
     "Plan": "rankveil.flow.declare",
+    "RankveilError": "rankveil.errors",
     "Release": "rankveil.pipeline",
     "Taxonomy": "rankveil.taxonomy",
     "attack": "rankveil.audit.attack",

@@ -491,8 +491,6 @@ def test_a_used_address_and_another_host_open_nothing(browser: Any, tmp_path: Pa
         assert heading(tab.page).inner_text() == "Open a table"
         assert "open/" not in tab.page.url
         stranger = Tab(browser, server)
-        assert stranger.page.goto(server.address).status == 403
-        assert "used before" in stranger.page.inner_text("body")
         assert stranger.page.goto(f"{server.base}/").status == 403
         # A page of another site cannot make this browser, which holds the cookie, change anything.
         tab.page.goto("about:blank")
@@ -502,8 +500,25 @@ def test_a_used_address_and_another_host_open_nothing(browser: Any, tmp_path: Pa
         with tab.page.expect_response("**/tables") as answer:
             tab.page.click("button")
         assert answer.value.status == 403
+        assert tab.page.goto(f"{server.base}/").status == 200
+        assert stranger.page.goto(server.address).status == 403
+        assert "used before" in stranger.page.inner_text("body")
+        assert tab.page.goto(f"{server.base}/").status == 403, "whoever was first is locked out as well"
         stranger.close(quiet=False)
         tab.close(quiet=False)
+
+
+def test_the_private_file_leads_to_the_page_and_is_gone_once_it_was_used(browser: Any, tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        (way_in,) = server.state.glob("servers/*/open.html")
+        assert (way_in.stat().st_mode & 0o777, way_in.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+        tab = Tab(browser, server)
+        tab.context.unroute("**/*")  # it lets nothing pass but the page, and this is a file
+        tab.page.goto(way_in.as_uri())
+        tab.page.wait_for_url(f"{server.base}/")
+        assert heading(tab.page).inner_text() == "Open a table"
+        assert not way_in.exists()
+        tab.close()
 
 
 def test_the_plan_and_the_command_can_be_copied(browser: Any, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 import rankveil as rv
 from docs import generate
 from rankveil import certificate, errors
-from rankveil.cli import root
+from rankveil.cli.run import root
 from rankveil.flow.declare import Plan, plan
 from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
 from rankveil.taxonomy import read_taxonomy

@@ -42,6 +42,7 @@ CASES = {
         "parquet": 2500,
         "parquet release": 600,
         "hypothesis parquet": 400,
+        "frame": 1000,
         "certificate": 2500,
         "certified release": 800,
         "ledger": 1500,

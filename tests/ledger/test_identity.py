@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from rankveil.engines import LocalEngine, open_table
 from rankveil.engines.content import Content, TextReading
+from rankveil.engines.spelling import Marks
 from rankveil.ledger import identities, population_identity
 
 KEY = b"k" * 32

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rankveil.web.guard import COOKIE, HEADERS, LIFETIME, Door
+from rankveil.web.guard import COOKIE, HEADERS, LIFETIME, Door, Events
 from tests.web_support import HOST, PORT, Visitor
 
 
@@ -44,6 +44,42 @@ def test_the_printed_address_works_once(stranger: Visitor) -> None:
     assert again.status_code == 403
     assert "set-cookie" not in again.headers
     assert stranger.get("/").status_code == 403
+
+
+def test_a_second_use_of_the_address_locks_the_page_and_is_reported(stranger: Visitor) -> None:
+    told: list[str] = []
+    stranger.app.events = Events(opened=lambda: told.append("opened"), locked=lambda: told.append("locked"))
+    assert stranger.get(f"/open/{stranger.token}").status_code == 303
+    assert stranger.get(f"/open/{stranger.token}").status_code == 303, "whoever opened it may come again"
+    assert stranger.get("/").status_code == 200
+    thief = dict(stranger.client.cookies)
+    stranger.client.cookies.clear()
+    owner = stranger.get(f"/open/{stranger.token}")
+    assert owner.status_code == 403
+    assert "used before, and not by this browser" in owner.text
+    assert told == ["opened", "locked"]
+    stranger.client.cookies.update(thief)
+    shut_out = stranger.get("/")
+    assert shut_out.status_code == 403
+    assert "locked" in shut_out.text
+
+
+def test_a_wrong_address_locks_nothing(visitor: Visitor, stranger: Visitor) -> None:
+    assert stranger.get(f"/open/{stranger.token}").status_code == 303
+    cookies = dict(stranger.client.cookies)
+    stranger.client.cookies.clear()
+    assert stranger.get("/open/" + "0" * 64).status_code == 403
+    stranger.client.cookies.update(cookies)
+    assert stranger.get("/").status_code == 200
+
+
+def test_who_comes_from_a_file_is_led_on_by_the_page_itself(stranger: Visitor) -> None:
+    """Browsers keep a strict cookie back on a way that began elsewhere."""
+    answer = stranger.get(f"/open/{stranger.token}", headers={"sec-fetch-site": "cross-site"})
+    assert answer.status_code == 200
+    assert f'content="0; url={stranger.door.path}/"' in answer.text
+    assert stranger.token not in answer.text
+    assert stranger.get("/").status_code == 200
 
 
 def test_a_look_at_the_headers_alone_does_not_use_up_the_address(stranger: Visitor) -> None:

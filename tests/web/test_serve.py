@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from rankveil.web.home import Home
 from tests.support import Ran
 from tests.web_support import PEOPLE, serving
 
@@ -34,6 +39,75 @@ def test_ctrl_c_ends_the_page_and_makes_its_cookie_worthless(tmp_path: Path) -> 
             assert refusal.code == 403
         else:
             raise AssertionError("the old cookie still opens the page")
+
+
+def test_the_address_is_in_no_command_line(tmp_path: Path) -> None:
+    """A browser that notes its command line, as other users of the machine could."""
+    seen = tmp_path / "seen"
+    browser = tmp_path / "browser.sh"
+    browser.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {seen}.part; mv {seen}.part {seen}\n')
+    browser.chmod(0o755)
+    with serving(tmp_path, env={"BROWSER": f"{browser} %s"}, browser=True) as server:
+        deadline = time.monotonic() + 60
+        while not seen.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        (argument,) = seen.read_text().split()
+        token = server.address.rpartition("/")[2]
+        assert argument.startswith("file://") and token not in argument
+        way_in = Path(argument.removeprefix("file://"))
+        assert token in way_in.read_text()
+        assert (way_in.stat().st_mode & 0o777, way_in.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+        opened = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        assert opened.open(server.address, timeout=20).status == 200
+        assert not way_in.exists()
+        server.end(signal.SIGTERM)
+        assert "The page was opened." in server.log()
+
+
+def test_a_second_use_of_the_address_is_said_in_the_terminal(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        for code in (200, 403):
+            opened = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            try:
+                assert opened.open(server.address, timeout=20).status == code
+            except urllib.error.HTTPError as refusal:
+                assert refusal.code == code
+        server.end(signal.SIGTERM)
+        assert "used a second time, by another browser. The page is locked." in server.log()
+
+
+@pytest.mark.parametrize("change", ["writable by all", "of another user", "a link of another user"])
+def test_a_folder_that_others_could_exchange_is_refused(
+    change: str, tmp_path: Path, run_cli: Callable[..., Ran]
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    state = shared / "mine" / "state"
+    if change == "writable by all":
+        shared.chmod(0o777)
+        words = "can be changed by other users"
+    else:
+        if os.getuid() != 0:
+            pytest.skip("needs the right to give a folder away")
+        if change == "of another user":
+            os.chown(shared, 12345, 12345)
+        else:
+            (tmp_path / "elsewhere").mkdir()
+            (shared / "mine").symlink_to(tmp_path / "elsewhere")
+            os.lchown(shared / "mine", 12345, 12345)
+        words = "belongs to another user"
+    ran = run_cli("web", "--no-browser", env={"RANKVEIL_STATE": str(state)})
+    assert ran.code == 2
+    assert words in ran.err and "RANKVEIL_STATE" in ran.err
+    assert not state.exists()
+
+
+def test_a_sticky_folder_on_the_way_is_no_danger(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    home = Home(shared / "state")
+    assert home.folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_port_that_is_taken_is_refused_in_words(tmp_path: Path, run_cli: Callable[..., Ran]) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from rankveil.cli import EXIT_CODES
 from rankveil.cli.output import json_option, print_json, print_table, progress
+from rankveil.cli.run import EXIT_CODES
 from rankveil.errors import AuditError, PlanError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from rankveil.cli import EXIT_CODES
 from rankveil.cli.output import json_option, print_table, progress
+from rankveil.cli.run import EXIT_CODES
 from rankveil.errors import PlanError
 
 if TYPE_CHECKING:

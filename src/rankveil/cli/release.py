@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankveil.cli import EXIT_CODES
 from rankveil.cli.output import json_option, print_json, progress
+from rankveil.cli.run import EXIT_CODES
 
 if TYPE_CHECKING:
     from rankveil.engines import Engine

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from rankveil.cli import EXIT_CODES
 from rankveil.cli.output import json_option, print_json, print_table
+from rankveil.cli.run import EXIT_CODES
 
 _NOT_VERIFIED = 3
 

@@ -55,15 +55,16 @@ def command(
         raise
     from rankveil.web.home import default_home
 
-    def announce(address: str) -> None:
+    def announce(address: str, way_in: str) -> None:
         click.echo(f"The page is open to you at\n\n  {address}\n\nThis address works once. Ctrl-C closes the page.")
         if not no_browser:
             import webbrowser
 
-            webbrowser.open(address)
+            webbrowser.open(way_in)  # never the address itself: other users of this machine see command lines
 
     serve(
         Options(table=table, plan=plan, out=out, ledger=ledger, port=port, upload_limit=upload_limit << 20),
         default_home(),
         announce,
+        lambda text: click.echo(text, err=True),
     )

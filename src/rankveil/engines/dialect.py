@@ -77,7 +77,7 @@ def _decoded(head: bytes, encoding: str | None, path: Path, *, cut_off: bool) ->
             f"Table {path.name} is not text in the encoding {encoding!r}.",
             remedy="Correct [table] encoding in the plan.",
         ) from None
-    except LookupError:
+    except (LookupError, ValueError):  # the latter for a name that holds NUL
         raise TableError(
             f"Table {path.name}: the encoding {encoding!r} is not known.",
             remedy="Correct [table] encoding in the plan.",

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 
 from rankveil.engines.dialect import look_at
+from rankveil.engines.held import check_before, check_held, foreign_code
 from rankveil.engines.table import Part, Piece, Table, unreadable
 from rankveil.errors import TableError
 
@@ -118,7 +119,7 @@ def _other_columns(path: Path, first: Path, other: Path, what: str) -> TableErro
 
 def _open_memory(source: object) -> Table:
     library = type(source).__module__.partition(".")[0]
-    try:
+    with foreign_code():
         if isinstance(source, pa.Table):
             table, kind = source, "arrow"
         elif isinstance(source, pa.RecordBatch):
@@ -126,15 +127,16 @@ def _open_memory(source: object) -> Table:
         elif library == "pandas" and hasattr(source, "columns"):
             table, kind = pa.Table.from_pandas(_without_guessing(source), preserve_index=False), "pandas"
         elif hasattr(source, "__arrow_c_stream__"):
+            check_before(source)
             table, kind = pa.table(source), "polars" if library == "polars" else "arrow"
         else:
             raise TableError(
                 f"A {type(source).__name__} cannot be read as a table.",
                 remedy="Give a path, a pandas or polars frame, or anything with the Arrow C stream.",
             )
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise unreadable("in memory", error) from None
-    return Table("in memory", kind, table.schema, _memory=table)
+        made = Table("in memory", kind, table.schema, _memory=table)
+        check_held(made, table)
+    return made
 
 
 def _without_guessing(frame: Any) -> Any:

@@ -23,7 +23,7 @@ from rankveil.engines.dialect import LOOK, Dialect
 from rankveil.errors import TableError
 
 _MISFIT = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")  # Arrow's words
-_BLOCK = 16 << 20  # of a text file
+_BLOCK = 1 << 20  # of a text file, and the longest line; Arrow reads up to 32 of them ahead, whoever waits for whom
 _BUFFER = 1 << 20  # of a column of a Parquet file: read as it is needed, not a group of rows at once
 _BATCH_ROWS = 1 << 18  # shorter ones cost more calls, and threads that wait for each other; longer ones more memory
 

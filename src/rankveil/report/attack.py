@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from rankveil.audit.attack import Attack, ColumnAttack
-from rankveil.report.charts import GRID, INK, QUIET, SERIES, drawn, inline
+from rankveil.report.charts import GRID, INK, QUIET, SERIES, inline, picture
 from rankveil.report.render import page
 
 _SOUND, _PUBLISHED = "differentially private", "published, no guarantee"
@@ -54,8 +54,7 @@ def heading(column: ColumnAttack) -> str:
 
 def as_svg(result: Attack) -> str:
     """One panel per column, one line per method. The first line says that it is internal."""
-    svg, _ = drawn(specification(result))
-    return f"<!-- {result.note} -->\n{svg}"
+    return f"<!-- {result.note} -->\n{picture(specification(result))}"
 
 
 def specification(result: Attack) -> dict[str, Any]:

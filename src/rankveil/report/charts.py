@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from html import escape
 from typing import Any
 
-from rankveil.errors import MissingExtraError
+from rankveil.errors import OutputError
+from rankveil.report.drawer import draw, harmless_text
 
 # Distinct for colour-blind readers, in print and on screens.
 INK = "#1f2933"
@@ -16,7 +16,6 @@ QUIET = "#7b8794"
 GRID = "#e4e7eb"
 SERIES = ("#0b6e99", "#d9822b", "#8c3b6f", "#4f7f3b")
 BEFORE, AFTER = QUIET, SERIES[0]  # the original and the release, in every chart
-_VEGA_LITE = "5.20"
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, sans-serif"
 
 _CONFIG: dict[str, Any] = {
@@ -36,10 +35,16 @@ _CONFIG: dict[str, Any] = {
 
 def drawn(spec: dict[str, Any]) -> tuple[str, bytes]:
     """A specification as (SVG text, PNG bytes)."""
-    drawer, text = converter(), _text(spec, _CONFIG)
-    svg: str = drawer.vegalite_to_svg(text, vl_version=_VEGA_LITE)
-    png: bytes = drawer.vegalite_to_png(text, vl_version=_VEGA_LITE, scale=2)
-    return svg, png
+    made = draw(_whole(spec, _CONFIG), png=True)
+    if made is None:
+        raise OutputError("A chart could not be drawn.", cost="", remedy="Please report it: its figures are at fault.")
+    return made
+
+
+def picture(spec: dict[str, Any]) -> str:
+    """A specification as SVG; one that says so where it could not be drawn."""
+    made = draw(_whole(spec, _CONFIG))
+    return _NOT_DRAWN if made is None else made[0]
 
 
 def inline(spec: dict[str, Any], description: str) -> str:
@@ -49,7 +54,9 @@ def inline(spec: dict[str, Any], description: str) -> str:
     turns them into its own (look/report.css), so that a chart is light or dark with its page. `description` is what a
     screen reader says instead of the parts.
     """
-    svg: str = converter().vegalite_to_svg(_text(spec, {**_CONFIG, "background": None}), vl_version=_VEGA_LITE)
+    made = draw(_whole(spec, {**_CONFIG, "background": None}))
+    svg = _NOT_DRAWN if made is None else made[0]
+    description += "" if made is not None else ": this chart could not be drawn"
     svg = re.sub(r' (?:role|aria-[a-z]+|pointer-events|font-family)="[^"]*"', "", svg)
     svg = re.sub(r'<path class="(?:background|foreground)"[^>]*/>', "", svg)
     svg = re.sub(r' (?:d|transform)="[^"]*"', lambda found: _LONG_NUMBER.sub(_shorter, found[0]), svg)
@@ -57,9 +64,13 @@ def inline(spec: dict[str, Any], description: str) -> str:
     mark = hashlib.sha256(svg.encode()).hexdigest()[:8]
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1c{mark}-", svg)
     svg = svg.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "", 1).replace(' version="1.1"', "", 1)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(harmless_text(description))}" ', 1)
 
 
+_NOT_DRAWN = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="320" height="40" viewBox="0 0 320 40">'
+    f'<text x="0" y="24" font-size="13" fill="{INK}">This chart could not be drawn.</text></svg>'
+)
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}")
 
 
@@ -68,17 +79,8 @@ def _shorter(found: re.Match[str]) -> str:
     return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
 
 
-def converter() -> Any:
-    """The library that draws."""
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtraError("Drawing charts", "report") from None
-    return vl_convert
-
-
-def _text(spec: dict[str, Any], config: dict[str, Any]) -> str:
-    return json.dumps({"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": config, **spec})
+def _whole(spec: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": config, **spec}
 
 
 def lines(

@@ -11,7 +11,8 @@ from rankveil.evaluate.scores import FAIR, GOOD
 from rankveil.evaluate.subgroups import FEWEST_JUDGED
 from rankveil.flow.declare import Plan
 from rankveil.report import figures
-from rankveil.report.charts import converter, inline
+from rankveil.report.charts import inline
+from rankveil.report.drawer import check_extra
 from rankveil.report.render import environment, page
 from rankveil.report.reproduction import Reproduction, belongs, reproduction
 from rankveil.report.verdict import verdict
@@ -26,7 +27,7 @@ def _silent(stage: str) -> None:
 
 def check_extras() -> None:
     """Refuse at once, before anything is measured, what could not be drawn in the end."""
-    converter()
+    check_extra()
     environment()
 
 

@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from rankveil import report
-from rankveil.web.guard import Door, Guard
+from rankveil.web.guard import Door, Events, Guard
 from rankveil.web.site import Ask, Site, View, answered
 from rankveil.web.views import columns, method, release, result, table
 
@@ -25,10 +25,18 @@ FILES = {
 }
 
 
-def application(site: Site, *, door: Door, port: int, door_file: Path | None = None, landing: str = "/") -> Guard:
+def application(
+    site: Site,
+    *,
+    door: Door,
+    port: int,
+    door_file: Path | None = None,
+    landing: str = "/",
+    events: Events | None = None,
+) -> Guard:
     """The whole page behind its guard."""
     pages = Starlette(routes=[Mount(site.base, routes=_routes(site))])
-    return Guard(pages, door=door, port=port, door_file=door_file, landing=landing)
+    return Guard(pages, door=door, port=port, door_file=door_file, landing=landing, events=events)
 
 
 def _routes(site: Site) -> list[BaseRoute]:

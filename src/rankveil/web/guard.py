@@ -6,7 +6,9 @@ Argument     A site that lets its own name point to 127.0.0.1 (DNS rebinding) is
              scripts cannot set. A form or script of another site is betrayed by Origin or Sec-Fetch-Site, which
              scripts cannot set either. The cookie holds 256 random bits, is invisible to scripts, is not sent on
              requests that other sites start (SameSite=Strict), and is bound to a random path: browsers share cookies
-             between the ports of one host, and another local server does not know the path.
+             between the ports of one host, and another local server does not know the path. The one-time address is
+             in no command line: other users of the machine see those. Should someone get hold of it all the same and
+             use it first, its owner, who then comes second, locks the page for both by that.
 Not covered  Programs that run as the same user: they can read the private folder anyway. Browser extensions.
 """
 
@@ -15,16 +17,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rankveil.flow.write import write_bytes
@@ -43,10 +45,14 @@ HEADERS: Mapping[str, str] = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-_USED = (
-    "This address was used before, or is not the one that was printed.\n\n"
-    "It opens the page once. Go on in the tab that it opened, or stop rankveil web and start it again:\n"
-    "your work is kept.\n"
+_WRONG = (
+    "This address is not the one that was printed.\n\n"
+    "Open the address that rankveil web has printed in the terminal, as a whole.\n"
+)
+_LOCKED = (
+    "This address was used before, and not by this browser. The page is locked now, for whoever has opened it too.\n\n"
+    "If that was you, in another browser: stop rankveil web and start it again. Your work is kept.\n"
+    "If it was not: somebody else on this machine has had the address, and may have seen your table.\n"
 )
 _NO_COOKIE = (
     "This page belongs to whoever started it.\n\nOpen the address that rankveil web has printed in the terminal.\n"
@@ -65,6 +71,8 @@ class Door:
     path: str
     cookie_sha256: str
     token: str | None
+    used_sha256: str = ""  # of the token, once it was exchanged
+    locked: bool = False
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -95,27 +103,55 @@ class Door:
         with self._lock:
             if self.token is None or not hmac.compare_digest(token.encode(), self.token.encode()):
                 return None
-            self.token = None
+            self.token, self.used_sha256 = None, _sha256(token)
             cookie = secret()
-            self.cookie_sha256 = hashlib.sha256(cookie.encode()).hexdigest()
+            self.cookie_sha256 = _sha256(cookie)
             return cookie
+
+    def lock_if_used(self, token: str) -> bool:
+        """Shut out everybody if this is the token, and somebody has used it. Whether it was so."""
+        with self._lock:
+            if not self.used_sha256 or not hmac.compare_digest(_sha256(token), self.used_sha256):
+                return False
+            self.locked, self.cookie_sha256 = True, ""
+            return True
 
     def admits(self, cookie: str | None) -> bool:
         if not cookie or not self.cookie_sha256:
             return False
-        return hmac.compare_digest(hashlib.sha256(cookie.encode()).hexdigest(), self.cookie_sha256)
+        return hmac.compare_digest(_sha256(cookie), self.cookie_sha256)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Events:
+    """Who is told what happens at the door."""
+
+    opened: Callable[[], None] = lambda: None
+    locked: Callable[[], None] = lambda: None
 
 
 class Guard:
     """ASGI middleware: everything above, for every request, and the headers of every answer."""
 
     def __init__(
-        self, app: ASGIApp, *, door: Door, port: int, door_file: Path | None = None, landing: str = "/"
+        self,
+        app: ASGIApp,
+        *,
+        door: Door,
+        port: int,
+        door_file: Path | None = None,
+        landing: str = "/",
+        events: Events | None = None,
     ) -> None:
         self.app = app
         self.door = door
         self.door_file = door_file
         self.landing = landing  # where the one-time address leads
+        self.events = events or Events()
         self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,20 +186,44 @@ class Guard:
         admitted = self.door.admits(_cookie(headers))
         opening = f"{self.door.path}/open/"
         if path.startswith(opening):
-            return self._opened(path.removeprefix(opening), admitted=admitted, head=scope["method"] == "HEAD")
+            if scope["method"] == "HEAD":
+                return PlainTextResponse(_WRONG, status_code=403)
+            from_elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+            return self._opened(path.removeprefix(opening), admitted=admitted, from_elsewhere=from_elsewhere)
         if not admitted:
-            return PlainTextResponse(_NO_COOKIE, status_code=403)
+            return PlainTextResponse(_LOCKED if self.door.locked else _NO_COOKIE, status_code=403)
         return None
 
-    def _opened(self, token: str, *, admitted: bool, head: bool) -> Response:
-        home = RedirectResponse(f"{self.door.path}{self.landing}", status_code=303)
-        cookie = None if head else self.door.exchange(token)
+    def _opened(self, token: str, *, admitted: bool, from_elsewhere: bool) -> Response:
+        landing = f"{self.door.path}{self.landing}"
+        home: Response = RedirectResponse(landing, status_code=303)
+        cookie = self.door.exchange(token)
         if cookie is None:
-            return home if admitted else PlainTextResponse(_USED, status_code=403)
+            if admitted:
+                return home
+            if self.door.lock_if_used(token):
+                if self.door_file is not None:
+                    self.door_file.unlink(missing_ok=True)
+                self.events.locked()
+            return PlainTextResponse(_LOCKED if self.door.locked else _WRONG, status_code=403)
         if self.door_file is not None:
             self.door.keep(self.door_file)
+        if from_elsewhere:  # the file that leads here: on its way browsers keep the cookie back, on one from here not
+            home = HTMLResponse(forward(landing))
         home.set_cookie(COOKIE, cookie, path=self.door.path, httponly=True, samesite="strict", max_age=LIFETIME)
+        self.events.opened()
         return home
+
+
+def forward(address: str) -> str:
+    """A page that leads to another one, without scripts."""
+    address = escape(address)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>rankveil</title>'
+        '<link rel="icon" href="data:,">'
+        f'<meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={address}"></head>'
+        f'<body><p><a href="{address}">Go on to the page</a></p></body></html>\n'
+    )
 
 
 def _from_the_page_itself(headers: Headers, host: str) -> bool:
@@ -182,11 +242,3 @@ def _cookie(headers: Headers) -> str | None:
     except CookieError:
         return None
     return None if found is None else found.value
-
-
-def only_for_me(folder: Path) -> Path:
-    """A folder that nobody else may look into."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if folder.stat().st_uid == os.getuid():
-        folder.chmod(0o700)
-    return folder

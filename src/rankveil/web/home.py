@@ -27,7 +27,8 @@ from rankveil.flow.declare import Plan
 from rankveil.flow.declare.plan import TABLE_PART
 from rankveil.flow.declare.plan_file import plan_toml
 from rankveil.flow.write import write_bytes
-from rankveil.web.guard import only_for_me, secret
+from rankveil.web.guard import secret
+from rankveil.web.private import check_way, only_for_me
 
 _ID = re.compile(r"[0-9a-f]{16}")
 RELEASE_PART = "[release]"  # no clash with a column: versions of columns are kept under "column:<name>"
@@ -157,6 +158,7 @@ class Home:
 
     def __init__(self, folder: Path) -> None:
         try:
+            check_way(folder)
             self.folder = only_for_me(folder)
             self.workings_folder = only_for_me(folder / "workings")
             self.servers_folder = only_for_me(folder / "servers")

@@ -11,7 +11,6 @@ import fcntl
 import logging
 import os
 import shutil
-import signal
 import socket
 import sys
 import tempfile
@@ -24,15 +23,22 @@ from pathlib import Path
 import uvicorn
 
 from rankveil.errors import OutputError, RankveilError
-from rankveil.flow.write import recover
+from rankveil.flow.write import recover, write_bytes
 from rankveil.web.app import application
-from rankveil.web.guard import Door, only_for_me, secret
+from rankveil.web.guard import Door, Events, forward, secret
 from rankveil.web.home import Home, Working, is_held
 from rankveil.web.jobs import jobs_of
+from rankveil.web.private import only_for_me
 from rankveil.web.site import Site
 from rankveil.web.tables import left_behind, open_path, remove_copy
 
 DEFAULT_PORT = 8722
+_OPENED = "The page was opened. If that was not you: press Ctrl-C, somebody else has used the address."
+_LOCKED = (
+    "WARNING: the address was used a second time, by another browser. The page is locked.\n"
+    "If the first use was not yours, somebody else on this machine has had the address, and may have seen the table.\n"
+    "Press Ctrl-C and start rankveil web again; your work is kept."
+)
 
 
 @dataclass(frozen=True)
@@ -45,14 +51,21 @@ class Options:
     upload_limit: int = 512 << 20
 
 
-def serve(options: Options, home_folder: Path, announce: Callable[[str], None]) -> None:
-    """Run the page until it is ended. `announce` is told the address that opens it, once."""
+def serve(
+    options: Options, home_folder: Path, announce: Callable[[str, str], None], tell: Callable[[str], None]
+) -> None:
+    """Run the page until it is ended.
+
+    `announce` is told the address that opens it, once, and that of a private file that leads there: the latter may
+    stand in a command line. `tell` says in the terminal what happens at the door.
+    """
     home = Home(home_folder)
     owner = secret(8)
     with _listening(options.port) as listener, _alive(home, owner):
         port: int = listener.getsockname()[1]
         remove_left_behind(home)
-        tempfile.tempdir = str(only_for_me(home.servers_folder / owner))  # uploads pass through here
+        own_folder = only_for_me(home.servers_folder / owner)
+        tempfile.tempdir = str(own_folder)  # uploads pass through here
         door_file = home.servers_folder / f"door-{port}.json"
         door = Door.kept(door_file)
         site = Site(
@@ -67,19 +80,20 @@ def serve(options: Options, home_folder: Path, announce: Callable[[str], None]) 
         landing = "/"
         if options.table is not None:
             landing = f"/w/{open_path(home, options.table, options.plan, owner).id}/columns"
-        app = application(site, door=door, port=port, door_file=door_file, landing=landing)
-        server = _Server(app, lambda: announce(address))
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _end)
+        way_in = own_folder / "open.html"
+        write_bytes(way_in, forward(address).encode(), mode=0o600)
+
+        def opened() -> None:
+            way_in.unlink(missing_ok=True)
+            tell(_OPENED)
+
+        events = Events(opened=opened, locked=lambda: tell(_LOCKED))
+        app = application(site, door=door, port=port, door_file=door_file, landing=landing, events=events)
+        server = _Server(app, lambda: announce(address, way_in.as_uri()))
         try:
             server.run(sockets=[listener])
         finally:
             close(home, owner, door_file)
-
-
-def _end(number: int, frame: object) -> None:
-    """Uvicorn ends at a signal and then raises it once more: without this, that would skip the cleaning up."""
-    raise SystemExit(128 + number)
 
 
 class _Server(uvicorn.Server):

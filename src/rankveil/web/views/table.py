@@ -14,9 +14,9 @@ from rankveil.errors import RankveilError, TableError
 from rankveil.ledger import Ledger, default_ledger_path, identities
 from rankveil.web.budget import content_identities, open_dialect
 from rankveil.web.columns import guesses_left
-from rankveil.web.guard import only_for_me
 from rankveil.web.home import Working
 from rankveil.web.jobs import jobs_of, releases_of
+from rankveil.web.private import only_for_me
 from rankveil.web.site import Ask
 from rankveil.web.tables import REMOVE_COPY, open_upload, safe_name
 
