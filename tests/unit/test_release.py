@@ -311,7 +311,7 @@ def _full(*arguments: object, **more: object) -> Any:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("at", ["write_rows", "_sync", "write"])
+@pytest.mark.parametrize("at", ["write_rows", "sync", "write"])
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_full_disk_leaves_nothing_behind(
     at: str, kind: str, table: Path, write_table: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
