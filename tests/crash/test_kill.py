@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from rankveil.flow.write import recover
+from rankveil.flow.write import OutputFolder, recover
 from rankveil.ledger import Ledger
+from rankveil.temporary import _prefix
 from tests.crash import swapper
 
 KILLER = Path(__file__).with_name("killer.py")
@@ -105,6 +106,21 @@ def test_runs_that_replace_one_release_at_once_leave_that_of_one_of_them(tmp_pat
         list(pool.map(work, range(4)))
     assert isinstance(swapper.seen(tmp_path), dict)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_run_that_is_killed_inside_its_swap_does_not_stop_another_that_was_at_work_meanwhile(tmp_path: Path) -> None:
+    waiting = OutputFolder(tmp_path, "csv")
+    held = tmp_path / f"{_prefix()}abcdefgh.tmp"
+    for side in ("old", "new"):
+        (held / side).mkdir(parents=True)
+    (held / "names").write_text("certificate.json\nrelease.csv")
+    (held / "current").symlink_to("old")
+    for name in ("certificate.json", "release.csv"):
+        (held / "new" / name).write_text("killed")
+        (tmp_path / name).symlink_to(f"{held.name}/current/{name}")
+    waiting.publish(swapper.rows(1), ",", swapper.certify)
+    assert isinstance(swapper.seen(tmp_path), dict)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate.json", "release.csv"]
 
 
 def swapped(folder: Path, *arguments: str) -> dict[str, Any]:

@@ -55,6 +55,7 @@ def swap_in(held: Path, *, overwrite: bool) -> None:
         path.chmod(0o755)  # names lead through it, for everyone
     for path in (held / "names", held / "new", old, held):
         sync(path)
+    recover(folder)  # another run may have been killed here while this one was at work
     with _locked(folder):
         _refuse_other_swaps(folder)
         refuse_taken(folder, overwrite=overwrite)
