@@ -268,13 +268,18 @@ def test_clusters_that_depend_on_the_order_of_the_table_are_caught(
     assert "times what the certificate claims" in problem
 
 
-def test_a_certificate_that_tells_how_many_values_are_missing_is_caught(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("where", ["on the certificate", "by random bytes"])
+def test_telling_how_many_values_are_missing_is_caught(
+    where: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     plain = METHODS["unlinked"]
 
     def telling(released: Any, budget: Budget, source: RandomSource) -> Any:
-        return replace(plain.relink(released, budget, source), remarks=(str(told[-1]),))
+        rows = plain.relink(released, budget, source)
+        if where == "on the certificate":
+            return replace(rows, remarks=(str(told[-1]),))
+        source.random_bytes(told[-1])
+        return rows
 
     def grouping(dataset: Any, k: int) -> Any:
         grouped = plain.microaggregate(dataset, k)
@@ -283,7 +288,11 @@ def test_a_certificate_that_tells_how_many_values_are_missing_is_caught(
 
     told: list[int] = []
     monkeypatch.setitem(METHODS, "unlinked", replace(plain, microaggregate=grouping, relink=telling))
-    assert {"certificate", "certificate.json"} & set(first_problem(tmp_path, only=of_method("unlinked")).different)
+    found = first_problem(tmp_path, only=of_method("unlinked"))
+    if where == "on the certificate":
+        assert {"certificate", "certificate.json"} & set(found.different)
+    else:
+        assert "random bytes" in found.problems[0]
 
 
 # For an officer

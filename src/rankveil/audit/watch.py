@@ -59,10 +59,12 @@ class Watch(RandomSource):
         self._shrunk = shrunk
         self.prescribed = prescribed
         self.draws: list[Draw] = []
+        self.bytes_used = 0  # for what is no answer
         self.spent: dict[str, Fraction] = {}  # purpose -> its part of the budget
         self.purpose = "not paid for"  # of the latest purchase: what is drawn from now on
 
     def random_bytes(self, count: int) -> bytes:
+        self.bytes_used += count
         return self._rest.random_bytes(count)
 
     def pay(self, purpose: str, amount: Fraction) -> None:

@@ -96,6 +96,8 @@ def _compared(case: Case, path: AnsweredPath, one: _Ended, other: _Ended) -> Out
         linkage = one.certificate.linkage or ""
         different = differences(seen(one), seen(other))
         problems += [f"{what} not the same for both tables" for what in different]
+        if path.original.bytes_used != path.changed.bytes_used:
+            problems.append("how many random bytes are used, beside those of answers, differs between the tables")
         try:
             losses = [worst_loss(first.law, first.exact, second.exact) for first, second in path]
             ratio = float(_total(losses) / _claim(one.certificate))
