@@ -100,7 +100,8 @@ class LedgerNote(_Part):
     """The entry that paid for the release."""
 
     entry: int
-    seal: str
+    receipt: str | None = Field(None, description="Drawn at random and noted with the entry.")
+    seal: str | None = Field(None, description="In format 1, in the place of the receipt.")
 
 
 class PartNote(_Part):

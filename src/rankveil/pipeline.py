@@ -399,7 +399,7 @@ def _certificate(
         linkage=rows.linkage or None,
         remarks=(*rows.remarks, *accepted),
         columns=columns,
-        ledger=None if entry is None else certificates.LedgerNote(entry=entry.number, seal=entry.seal),
+        ledger=None if entry is None else certificates.LedgerNote(entry=entry.number, receipt=entry.receipt),
         plan=certificates.PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
         release=None if written is None else certificates.ReleaseNote.of(written, file_format, plan.table.decimal_mark),
     )

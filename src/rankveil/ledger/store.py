@@ -43,12 +43,19 @@ _UNUSABLE = (sqlite3.Error, UnicodeError)  # the latter where SQLite's own messa
 _COLUMNS = "number, identity, kind, at, epsilon, delta, note, seal, names"
 
 
+_RECEIPT = ", receipt "
+
+
 @dataclass(frozen=True)
 class Reservation:
-    """A spend that has been entered: its number and seal go into the certificate."""
+    """A spend that has been entered: its number and receipt go into the certificate.
+
+    PRIVACY: a receipt is random, and noted with the entry. The entry's seal would show it as well, but depends on the
+    identity of the table, and so on exact data: keyed, but not by noise.
+    """
 
     number: int
-    seal: str
+    receipt: str
 
 
 class Ledger:
@@ -195,7 +202,10 @@ class Ledger:
                 if epsilon is not None:
                     _check("ε", epsilon, account.spent_epsilon, account.cap_epsilon, account.shown)
                     _check("δ", delta, account.spent_delta, account.cap_delta, account.shown)
-            return self._append(chain, identities, "spend", None if epsilon is None else epsilon, delta, note)
+            receipt = SystemSource().random_bytes(16).hex()
+            return Reservation(
+                self._append(chain, identities, "spend", epsilon, delta, f"{note}{_RECEIPT}{receipt}"), receipt
+            )
 
     def published(self, identities: Sequence[Identity], reservation: Reservation, what: str) -> None:
         """Note that a reserved release was published. Its absence means that the spend bought nothing."""
@@ -229,7 +239,7 @@ class Ledger:
         epsilon: Fraction | None,
         delta: Fraction | None,
         note: str,
-    ) -> Reservation:
+    ) -> int:
         number, at = chain.number + 1, self._clock().isoformat(timespec="seconds")
         content = (number, " ".join(map(str, identities)), kind, at, _text(epsilon), _text(delta), note)
         names = json.dumps([identity.name for identity in identities])
@@ -238,7 +248,7 @@ class Ledger:
         if number - chain.since >= checkpoint.EVERY:
             whole = self._verified(None)
             checkpoint.write(self._connection, self._seal, Checkpoint(number, whole.accounts), seal)
-        return Reservation(number, seal)
+        return number
 
     def _seal(self, *content: object) -> str:
         return hmac.new(self.key, json.dumps(content).encode(), hashlib.sha256).hexdigest()
@@ -317,8 +327,9 @@ class Ledger:
         end = f", reference {reference}"
         with self._usable():
             paid = self._connection.execute(
-                "SELECT number FROM entries WHERE kind = 'spend' AND substr(note, ?) = ? ORDER BY number LIMIT 1",
-                (-len(end), end),
+                "SELECT number FROM entries WHERE kind = 'spend' AND (substr(note, ?) = ? OR instr(note, ?))"
+                " ORDER BY number LIMIT 1",
+                (-len(end), end, end + _RECEIPT),  # entries of format 1 have no receipt
             ).fetchone()
             if paid is None:
                 return None, False
