@@ -15,6 +15,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from rankveil.flow.declare import Plan, declare_alone
 from rankveil.flow.relink import Rows
 from rankveil.flow.relink.rows import Piece
 from rankveil.flow.write import OutputFolder, Written, recover
-from rankveil.flow.write.files import write_part
+from rankveil.flow.write.files import FileFormat, write_rows
 
 SCHEMA = declare_alone(
     Plan.parse('[release]\nmethod = "synthetic"\nepsilon = 1\n[columns.a]\nkind = "integer"\nlower = 0\nupper = 9\n')
@@ -50,7 +51,7 @@ def publish(out: Path, kind: str, start: int) -> None:
     def write(into: Path) -> Iterator[Written]:
         for piece in made.pieces:
             name = f"part-{piece.number:05}.parquet"
-            yield write_part(SCHEMA, [made.make(piece)], into / name, name)
+            yield write_rows(replace(made, pieces=(piece,)), into / name, name, FileFormat("parquet"))
 
     folder = OutputFolder(out, "csv" if kind == "csv" else "parquet", overwrite=True)
     if kind == "parts":

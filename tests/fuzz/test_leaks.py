@@ -64,6 +64,17 @@ def leaks(folder: Path, *texts: str, canaries: tuple[str, ...] = CANARIES) -> li
     return [f"{canary} {place}" for canary in canaries for place, text in places.items() if canary.encode() in text]
 
 
+# A dry run counts rows and looks at no value; in these tables rows cannot be told.
+NOT_COUNTED = {
+    "too many fields",
+    "too few fields",
+    "open quote",
+    "NUL",
+    "no header, equal values",
+    "open quote in the header",
+}
+
+
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], list[object]]:
     """Writes a table, its plan and nothing else; gives the arguments of `release`. The ledger lies beside them."""
@@ -83,7 +94,8 @@ def test_no_canary_is_seen_outside_the_release(
     cli: Cli, files: Callable[[bytes], list[object]], tmp_path: Path, name: str, options: list[str]
 ) -> None:
     done = cli("release", *files(TABLES[name]), "--out", "out", *options)
-    assert done.code == (0 if name == "fits" or "--dry-run" in options else 3), done.text
+    fits = name == "fits" or ("--dry-run" in options and name not in NOT_COUNTED)
+    assert done.code == (0 if fits else 3), done.text
     assert not leaks(tmp_path, done.out, done.err)
 
 
@@ -153,9 +165,16 @@ def _note_writes(event: str, arguments: tuple[Any, ...]) -> None:
     writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
     if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike) and arguments[2] & writes:
         _watching[-1].append(os.fsdecode(arguments[0]))
-    elif event in ("os.rename", "os.link", "os.symlink"):
+    elif event in ("os.rename", "os.link"):
         _watching[-1] += [os.fsdecode(arguments[0]), os.fsdecode(arguments[1])]
-    elif event in ("os.mkdir", "os.remove", "os.rmdir", "os.truncate", "os.chmod", "sqlite3.connect"):
+    elif event == "os.symlink":  # what it leads to is seen from where it lies
+        place = Path(os.fsdecode(arguments[1]))
+        _watching[-1] += [str(place), str(place.parent / os.fsdecode(arguments[0]))]
+    elif event in ("os.remove", "os.rmdir"):
+        path, folder = os.fsdecode(arguments[0]), arguments[1]
+        # A tree is removed folder by folder, each known by its open file.
+        _watching[-1].append(path if folder < 0 else str(Path(f"/proc/self/fd/{folder}").readlink() / path))
+    elif event in ("os.mkdir", "os.truncate", "os.chmod", "sqlite3.connect"):
         _watching[-1].append(os.fsdecode(arguments[0]))
 
 

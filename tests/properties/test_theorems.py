@@ -16,7 +16,7 @@ import pytest
 
 from rankveil.flow.declare.domain import MISSING, OUTER_STEPS
 from rankveil.flow.microaggregate.blocks import cluster_starts
-from rankveil.flow.protect.bounds import _BoundCounting
+from rankveil.flow.protect.bounds import Doubling, _BoundCounting
 from rankveil.taxonomy.graph import Taxonomy
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
@@ -139,7 +139,7 @@ def test_raising_another_score_never_raises_the_chance_of_a_candidate() -> None:
 
 def test_one_replaced_value_moves_one_count_of_the_cells_for_bounds() -> None:
     values = [MISSING, *(OUTER_STEPS + step for step in (0, 1, -1, 2, -3, 7, 1000, 1 - OUTER_STEPS, OUTER_STEPS))]
-    fold = _BoundCounting(("a",))
+    fold = _BoundCounting({"a": Doubling(OUTER_STEPS)})
     counted = {value: fold.step(fold.zero(), {"a": np.array([value])})["a"] for value in values}
     for old, new in product(values, repeat=2):
         change = counted[new] - counted[old]
