@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import statistics
 import time
@@ -83,9 +84,14 @@ def test_a_checkpoint_that_does_not_fit_is_refused_at_the_next_spend(tmp_path: P
 def test_an_older_checkpoint_in_the_place_of_a_newer_one_misleads_nobody(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     spent(path, 6)
-    raw(path, "CREATE TABLE kept AS SELECT * FROM checkpoints")
+    kept = shutil.copy(path, tmp_path / "kept.sqlite")
     spent(path, 9, start=6)
-    raw(path, "DELETE FROM checkpoints", "INSERT INTO checkpoints SELECT * FROM kept", "DROP TABLE kept")
+    raw(path, "DELETE FROM checkpoints")
+    connection = sqlite3.connect(path)
+    connection.execute("ATTACH ? AS kept", (str(kept),))
+    connection.execute("INSERT INTO checkpoints SELECT * FROM kept.checkpoints")
+    connection.commit()
+    connection.close()
     with Ledger(path) as ledger:
         assert ledger.account(Identity("population", "p")).spent_epsilon == 15
         assert ledger.account(of("t0")[0]).spent_epsilon == 5

@@ -220,6 +220,12 @@ ColumnEntry = Annotated[
 ]
 
 
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text.strip():
+        raise ValueError("must be one line of text")
+    return text.strip()
+
+
 class ReleaseEntry(_Entry):
     """How to release: the method, the privacy budget, the cluster size."""
 
@@ -228,7 +234,7 @@ class ReleaseEntry(_Entry):
     delta: Annotated[Decimal, Field(gt=0, lt=1, allow_inf_nan=False), AfterValidator(_of_sane_size)] | None = Field(
         None, description="Allowed probability of more than ε; by default none (pure differential privacy)."
     )
-    population: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+    population: Annotated[str, Field(max_length=200), AfterValidator(_printable)] | None = Field(
         None, description="Name of the people the table is about: extracts of one population share a budget."
     )
     expected_rows: PositiveInteger | None = Field(
@@ -270,12 +276,6 @@ class TableEntry(_Guessable):
         if self.thousands is not None and self.thousands in (self.decimal_mark, self.separator):
             raise ValueError("thousands is the separator, or the decimal mark (the point, unless `decimal` is set)")
         return self
-
-
-def _printable(text: str) -> str:
-    if not text.isprintable() or not text.strip():
-        raise ValueError("must be one line of text")
-    return text.strip()
 
 
 class PublicationEntry(_Entry):
