@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from rankveil.engines.arrays import text_array
 
 SPECIAL_TEXT = r"(?i)^[+-]?(nan|inf|infinity)$"
+TRUE_TEXTS, FALSE_TEXTS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")  # lower case
 _NO_NUMBER = "no number"
 # By the mark that the plan states: an apostrophe may be curved, a space may be one at which no line breaks.
 _GROUP_MARKS = {".": r"\.", ",": ",", "'": "['\u2019]", " ": "[ \u00a0\u2009\u202f]"}

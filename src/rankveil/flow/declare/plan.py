@@ -390,10 +390,12 @@ class Plan(_Entry):
 
     @property
     def text_reading(self) -> TextReading:
-        """What the plan says about reading texts."""
-        formats = {name: entry.format for name, entry in self.columns.items() if isinstance(entry, DateColumn)}
-        other = tuple((name, written) for name, written in formats.items() if written != "%Y-%m-%d")
-        return TextReading(self.table.marks, self.table.null_values or (), other)
+        """What the plan says about reading values: what they are, and which are left out."""
+        columns = self.columns.items()
+        formats = tuple((name, entry.format) for name, entry in columns if isinstance(entry, DateColumn))
+        truths = tuple(name for name, entry in columns if isinstance(entry, BooleanColumn))
+        dropped = tuple(name for name, entry in columns if isinstance(entry, DropColumn))
+        return TextReading(self.table.marks, self.table.null_values or (), formats, truths, dropped)
 
     def sha256(self) -> str:
         """Fingerprint of what the plan means: the same for two spellings of the same plan."""
