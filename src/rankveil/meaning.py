@@ -37,20 +37,21 @@ def warning(epsilon: Decimal | Fraction) -> str:
             "That is no meaningful limit on what an attacker learns about one person: a guess that is right once in"
             " ten thousand times may become as good as certain."
         )
-    certain = 1 / (1 + (1 - _GUESS) / _GUESS * math.exp(-float(epsilon)))
+    times = 100 / (1 + (1 - _GUESS) / _GUESS * math.exp(-float(epsilon)))
+    often = f"{times:.0f}" if times < 99.5 else "more than 99"  # not certain: that is what a hundred would say
     return (
         f"That is hardly a limit: a guess about one person that is right once in ten thousand times may become right"
-        f" {100 * certain:.0f} times in a hundred."
+        f" {often} times in a hundred."
     )
 
 
 def _factor(epsilon: float) -> str:
     """e^ε for people. Its logarithm is what is computed with: e^1000 is no floating-point number."""
     if epsilon < 0.1:
-        return f"a factor of {math.exp(epsilon):.4g}"
+        return f"a factor of about {math.exp(epsilon):.4g}"
     if epsilon <= NEEDS_CONSENT:
         factor = math.exp(epsilon)
-        return f"a factor of {factor:.2g}" if factor < 100 else f"a factor of about {_rounded(factor):,}"
+        return f"a factor of about {f'{factor:.2g}' if factor < 100 else f'{_rounded(factor):,}'}"
     digits = math.floor(epsilon / math.log(10)) + 1
     return f"a factor that has {digits:,} digits"
 

@@ -32,8 +32,8 @@ def test_every_epsilon_has_words_without_infinities(epsilon: str) -> None:
 
 
 def test_factors_are_those_of_the_promise() -> None:
-    assert "a factor of 2.7." in in_words(Decimal(1))
-    assert "a factor of 1.01." in in_words(Decimal("0.01"))
+    assert "a factor of about 2.7." in in_words(Decimal(1))
+    assert "a factor of about 1.01." in in_words(Decimal("0.01"))
     assert "a factor of about 160,000." in in_words(Decimal(12))
     assert f"a factor that has {len(str(int(math.e**50)))} digits" in in_words(Decimal(50))
     assert "extra probability of δ = 1e-09" in in_words(Decimal(1), Decimal("1e-9"))
@@ -42,6 +42,12 @@ def test_factors_are_those_of_the_promise() -> None:
 def test_a_guess_becomes_as_likely_as_bayes_allows() -> None:
     odds = math.exp(12) * 1e-4 / (1 - 1e-4)
     assert f"{100 * odds / (1 + odds):.0f} times in a hundred" in in_words(Decimal(12))
+
+
+def test_what_is_not_certain_is_not_called_certain() -> None:
+    assert "become right 99 times in a hundred" in in_words(Decimal(14))
+    assert "become right more than 99 times in a hundred" in in_words(Decimal(15))
+    assert "100 times" not in in_words(Decimal(20))
 
 
 def test_the_certificate_says_what_a_large_epsilon_means_and_verifies(tmp_path: Path, cli: Cli) -> None:

@@ -255,6 +255,18 @@ def test_three_decimals_are_read_where_they_can_mean_nothing_else(tmp_path: Path
     assert codes_of(german(tmp_path, values[1:])) == expected[1:]  # no number has groups like these
 
 
+def test_a_single_column_has_no_separator_that_tells_what_its_points_mean(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("income\n9.5\n9.734\n")
+    for table, read in (("", None), ('decimal = "."', 9_734), ('decimal = ","\nthousands = "."', None)):
+        opened = open_table(tmp_path / "t.csv")
+        schema = declare(Plan.parse(plan_text({"income": INCOME["income"]}, table=table)), opened)
+        if read is None:
+            with pytest.raises(DomainError, match="column 'income': 1 of 2"):
+                encode(opened, schema)
+        else:
+            assert encode(opened, schema).codes["income"].tolist()[1] == read
+
+
 def test_the_line_of_a_misfit_counts_lines_inside_quotes_and_empty_ones(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('name;income\n"two\nlines";1\n\nx;2\nx;nonsense\n')
     with pytest.raises(DomainError, match=r"The first is in line 6\."):

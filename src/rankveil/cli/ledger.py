@@ -135,7 +135,8 @@ def cap_command(
     """Set, once and for all, what a TABLE (or a population) may spend.
 
     A table is known by its values: the cap holds for every copy of it. Copies in which a plan has to say how texts are
-    read (separator, encoding, decimal comma, tokens for missing, formats of dates) are found with --plan.
+    read (separator, encoding, decimal comma, tokens for missing, formats of dates) are found with --plan; the same
+    cap may be set again with it.
 
     \b
       rankveil ledger cap people.csv --epsilon 3 --delta 1e-6

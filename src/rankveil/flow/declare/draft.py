@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 
 import pyarrow as pa
@@ -27,7 +27,10 @@ from rankveil.flow.declare.plan_file import toml_key, toml_text
 
 _MOST_CATEGORIES = 200
 _BOOLEAN_TEXTS = {"true", "false"}
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DAYS = {  # formats that cannot be taken for one another, nor for numbers
+    "%Y-%m-%d": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "%d.%m.%Y": re.compile(r"[0-9]{2}\.[0-9]{2}\.[0-9]{4}"),
+}
 _THREE_DECIMALS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 # Numbers by their decimal mark, with one and the same mark between groups of three digits, or none.
 _NUMBERS = {
@@ -101,7 +104,8 @@ class _Seen:
     nans: set[str] = field(default_factory=set)  # missing among numbers, labels among labels
     texts: set[str] = field(default_factory=set)  # up to one more than a list of categories may have
     boolean: bool = True
-    days: _Range | None = field(default_factory=_Range)  # None once a text is no day
+    days: _Range | None = field(default_factory=_Range)  # None once a text is no day, or one in another format
+    day_format: str | None = None
     numbers: dict[str, _Spelling] = field(default_factory=lambda: {mark: _Spelling(decimal=mark) for mark in ".,"})
     any_value: bool = False
     nested: bool = False  # lists, bytes and the like
@@ -126,12 +130,14 @@ class _Seen:
     def _add_day(self, text: str) -> None:
         if self.days is None:
             return
+        found = next((each for each, spelled in _DAYS.items() if spelled.fullmatch(text)), None)
         try:
-            if not _DATE.fullmatch(text):  # fromisoformat also takes 20310131, which is an integer here
+            if found is None or self.day_format not in (None, found):
                 raise ValueError
-            self.days.stretch(Decimal(date.fromisoformat(text).toordinal()))
+            self.days.stretch(Decimal(datetime.strptime(text, found).toordinal()))
         except ValueError:
             self.days = None
+        self.day_format = found
 
     def numbers_by(self, marks: _Marks) -> _Spelling | None:
         """The column as numbers, if that is what it holds."""
@@ -172,7 +178,7 @@ def _marks_of(table: Table, seen: dict[str, _Seen]) -> _Marks | None:
         for mark in ".,"
         for thousands in (None, *sorted({each for found in texts for each in found.numbers[mark].marks}))
     ]
-    by_commas = table.dialect is None or table.dialect.separator == ","
+    by_commas = table.dialect is None or (table.dialect.separator == "," and len(seen) > 1)
     unsure = not by_commas and any(found.numbers["."].possible and found.numbers["."].ambiguous for found in texts)
 
     def columns(marks: _Marks) -> list[_Spelling]:
@@ -264,7 +270,7 @@ def _column_lines(name: str, found: _Seen, marks: _Marks) -> Iterator[str]:
         yield 'kind  = "date"'
         yield f"lower = {date(first.year, 1, 1).isoformat()}"
         yield f"upper = {(date(last.year, 12, 31) if last.year > first.year else _year_end(last)).isoformat()}"
-        yield 'format = "%Y-%m-%d"'
+        yield f"format = {toml_text(found.day_format or '%Y-%m-%d')}"
         guessed += ["lower", "upper", "format"]
     elif kind == "category":
         yield 'kind = "category"'

@@ -116,11 +116,11 @@ def _marks(plan: Plan, table: Table) -> Marks:
     """How texts of the table spell numbers.
 
     In a text file whose fields commas separate the point is the decimal mark. In others the plan has to say so before a
-    text such as 9.734, which may mean nine thousand, is read.
+    text such as 9.734, which may mean nine thousand, is read. A single column has no separator that could tell.
     """
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
-    marks = plan.table.marks
-    return replace(marks, stated=marks.stated or table.format != "csv" or separator == ",")
+    marks, by_commas = plan.table.marks, separator == "," and len(table.schema.names) > 1
+    return replace(marks, stated=marks.stated or table.format != "csv" or by_commas)
 
 
 def declare_alone(plan: Plan) -> Schema:
