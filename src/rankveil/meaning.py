@@ -1,4 +1,4 @@
-"""What an ε means, in words, for people who decide about it.
+"""What an ε and a δ mean, in words, for people who decide about them.
 
 Guarantee    The words follow from ε and δ alone. Large factors are computed as logarithms: e^1000 is no machine number.
 Argument     Replacing one record changes the probability of every release by a factor of at most e^ε (docs/promise.md).
@@ -10,19 +10,35 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from fractions import Fraction
 
 LARGE = 10  # above: said in words on the page, in the terminal and on the certificate
 NEEDS_CONSENT = 20  # above: released only by someone who has said that they know
+LARGE_DELTA = Decimal("1e-5")  # above: the same. One record in a hundred thousand might be published outright
 _GUESS = 1e-4  # a guess about one person that is right once in ten thousand times
 
 
-def needs_consent(epsilon: Decimal | Fraction) -> bool:
-    return epsilon > NEEDS_CONSENT
+def needs_consent(epsilon: Decimal, delta: Decimal | None = None) -> bool:
+    return epsilon > NEEDS_CONSENT or _is_large(delta)
 
 
-def in_words(epsilon: Decimal | Fraction, delta: Decimal | Fraction | None = None) -> str:
-    """One or two sentences."""
+def needs_words(epsilon: Decimal, delta: Decimal | None = None) -> bool:
+    """Whether the figures alone would let people think more of the guarantee than it is."""
+    return epsilon > LARGE or _is_large(delta)
+
+
+def _is_large(delta: Decimal | None) -> bool:
+    return delta is not None and delta > LARGE_DELTA
+
+
+def in_words(epsilon: Decimal, delta: Decimal | None = None) -> str:
+    """One to three sentences."""
+    said = _of_epsilon(epsilon, delta)
+    if not _is_large(delta):
+        return said
+    return f"{said} δ = {_number(delta or Decimal(0))} is large: with that probability there is no limit at all."
+
+
+def _of_epsilon(epsilon: Decimal, delta: Decimal | None) -> str:
     beyond = "" if delta is None else f" (up to an extra probability of δ = {float(delta):.2g})"
     limit = f"nobody's odds about one person change by more than {_factor(float(epsilon))}{beyond}."
     if epsilon <= LARGE:
@@ -30,7 +46,7 @@ def in_words(epsilon: Decimal | Fraction, delta: Decimal | Fraction | None = Non
     return f"ε = {_number(epsilon)} is large: {limit} {warning(epsilon)}"
 
 
-def warning(epsilon: Decimal | Fraction) -> str:
+def warning(epsilon: Decimal) -> str:
     """What an ε above LARGE amounts to."""
     if epsilon > NEEDS_CONSENT:
         return (
@@ -61,5 +77,5 @@ def _rounded(number: float) -> int:
     return int(Decimal(f"{number:.1e}"))
 
 
-def _number(epsilon: Decimal | Fraction) -> str:
-    return f"{epsilon:f}" if isinstance(epsilon, Decimal) else f"{float(epsilon):.6g}"
+def _number(number: Decimal) -> str:
+    return f"{number:f}" if number >= LARGE_DELTA else f"{number:g}"

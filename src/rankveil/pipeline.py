@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,7 +18,7 @@ from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter
 from rankveil.engines.spark import FrameTable, SparkEngine, is_spark_frame
-from rankveil.errors import GuaranteeError, OutputError, PlanError, RankveilError
+from rankveil.errors import BudgetError, GuaranteeError, OutputError, PlanError, RankveilError
 from rankveil.flow.budget import Budget
 from rankveil.flow.declare import Plan, Schema, declare
 from rankveil.flow.declare.dataset import Dataset
@@ -27,7 +27,7 @@ from rankveil.flow.write import FileFormat, OutputFolder, Written, as_arrow
 from rankveil.flow.write.spread import BatchMaker, write_spread
 from rankveil.fragments import fragment
 from rankveil.ledger import Identity, Ledger, Reservation, default_ledger_path, identities
-from rankveil.meaning import NEEDS_CONSENT, in_words, needs_consent
+from rankveil.meaning import LARGE_DELTA, NEEDS_CONSENT, in_words, needs_consent
 from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 
@@ -45,7 +45,7 @@ ORDER_RELEASED = (
 )
 
 
-LARGE_ACCEPTED = f"ε above {NEEDS_CONSENT} accepted"
+LARGE_ACCEPTED = f"ε above {NEEDS_CONSENT} or δ above {LARGE_DELTA:g} accepted"
 
 
 def _silent(stage: str) -> None:
@@ -173,7 +173,8 @@ def release(
             else:
                 result = opened.rebuild(as_arrow(rows))
         if book is not None:
-            book.published("in memory")
+            with suppress(BudgetError):  # the frame is made and paid for; the ledger shows it as not published
+                book.published("in memory")
         return Release(result, certify(None))
     progress("writing")
     made: list[Certificate] = []
@@ -190,7 +191,8 @@ def release(
         else:
             written = folder.publish(rows, separator, certified, metered(rows_done)(rows.row_count))
     if book is not None:
-        book.published(f"sha256 {written.sha256}")
+        with _what_it_cost(book, f"Release and certificate are in {folder.path}; only a note of that is missing."):
+            book.published(f"sha256 {written.sha256}")
     return Release(None, made[0], folder.path)
 
 
@@ -241,13 +243,13 @@ def _check_engine(engine: Engine, method: Method, schema: Schema, out: str | Pat
 
 
 @contextmanager
-def _what_it_cost(book: _Book | None) -> Iterator[None]:
-    """An error after the spend says that the spend stands."""
+def _what_it_cost(book: _Book | None, made: str = "No release was written.") -> Iterator[None]:
+    """An error after the spend says that the spend stands, and what there is to show for it."""
     try:
         yield
     except RankveilError as error:
         if book is not None:
-            error.cost = f"No release was written. Its budget is spent: entry {book.reservation.number} of the ledger."
+            error.cost = f"{made} Its budget is spent: entry {book.reservation.number} of the ledger."
         raise
 
 
@@ -326,8 +328,8 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon
     if _is_large(plan, method) and not accept_large_epsilon:
         raise GuaranteeError(
             in_words(plan.release.epsilon, plan.release.delta),
-            remedy=f"Choose an ε of at most {NEEDS_CONSENT}; 1 is common. Or say that you mean it:"
-            " --accept-large-epsilon (Python: accept_large_epsilon=True).",
+            remedy=f"Choose an ε of at most {NEEDS_CONSENT} (1 is common) and a δ of at most {LARGE_DELTA:g} (1e-9 is)."
+            " Or say that you mean it, ε or δ: --accept-large-epsilon (Python: accept_large_epsilon=True).",
         )
     if plan.guesses:
         raise GuaranteeError(
@@ -340,7 +342,7 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon
 
 def _is_large(plan: Plan, method: Method) -> bool:
     """Whether the plan asks for a guarantee so weak that somebody has to say yes to it."""
-    return method.differentially_private and needs_consent(plan.release.epsilon)
+    return method.differentially_private and needs_consent(plan.release.epsilon, plan.release.delta)
 
 
 def _listed_guesses(plan: Plan) -> str:
@@ -368,7 +370,7 @@ def _certificate(
 ) -> Certificate:
     public = any(not column.protected for column in schema.columns)
     accepted = (
-        [f"An ε above {NEEDS_CONSENT} was accepted by whoever released this."]
+        [f"An ε above {NEEDS_CONSENT} or a δ above {LARGE_DELTA:g} was accepted by whoever released this."]
         if source.releasable and _is_large(plan, method)
         else []
     )

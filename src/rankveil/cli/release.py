@@ -155,11 +155,12 @@ def _rows_of(table: str, plan: Plan, engine: Engine | None) -> int | None:
 
 
 def _accepted(plan: Plan) -> bool:
-    """Whether somebody at a terminal says yes to an ε that sets no meaningful limit."""
+    """Whether somebody at a terminal says yes to an ε or a δ that sets no meaningful limit."""
     from rankveil.meaning import in_words, needs_consent
     from rankveil.methods import method_named
 
-    asked = needs_consent(plan.release.epsilon) and method_named(plan.release.method).differentially_private
+    weak = needs_consent(plan.release.epsilon, plan.release.delta)
+    asked = weak and method_named(plan.release.method).differentially_private
     if not asked or not sys.stdin.isatty():
         return False
     click.echo(in_words(plan.release.epsilon, plan.release.delta), err=True)
