@@ -8,6 +8,7 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -19,8 +20,9 @@ import pytest
 
 from rankveil import Plan, evaluate, release
 from rankveil.engines import open_table
-from rankveil.errors import DomainError, PlanError
+from rankveil.errors import DomainError, PlanError, TableError
 from rankveil.flow.declare import declare, encode
+from rankveil.flow.declare.reading import texts_of
 from rankveil.flow.relink import disorder
 from rankveil.noise import Sampler, SeededSource
 from tests.support import category, integer, plan_text
@@ -73,6 +75,33 @@ def test_a_text_among_dates_is_refused_and_does_not_change_how_the_dates_are_rea
     assert encode(alone, declare(plan, alone)).codes["a"].tolist() == [7368, 7368]
     with pytest.raises(DomainError, match="are not dates"):
         release(pd.DataFrame({"a": pd.Series([datetime.date(2020, 3, 4), "2020-05-06"], dtype=object)}), plan)
+
+
+def test_categories_of_python_objects_are_read_each_by_itself() -> None:
+    """Arrow would choose one time zone for the list of all of them, and one stamp would move the days of others."""
+    west, east = ZoneInfo("America/Los_Angeles"), ZoneInfo("Pacific/Auckland")
+    rest = [datetime.datetime(2020, 1, day, 20, tzinfo=west) for day in range(2, 12)]
+    plan = Plan.parse(plan_text({"a": DAYS}))
+    codes = []
+    for zone in (west, east):
+        last = datetime.datetime(2020, 1, 1, 20, tzinfo=zone)
+        table = open_table(pd.DataFrame({"a": pd.Series([*rest, last], dtype=object).astype("category")}))
+        codes.append(encode(table, declare(plan, table)).codes["a"][:-1].tolist())
+    assert codes[0] == codes[1]
+
+
+def test_categories_that_arrow_dies_of_are_refused() -> None:
+    mixed = pd.Series([np.datetime64("2020-01-01T12", "h"), np.True_], dtype=object).astype("category")
+    with pytest.raises(TableError):
+        release(pd.DataFrame({"a": mixed}), Plan.parse(plan_text({"a": DAYS})), source=SeededSource(1))
+
+
+@pytest.mark.parametrize("value", [1.0, -0.0, 0.00001, 1e20, 2.5, True, Decimal("1.50")])
+def test_the_label_of_a_value_is_the_same_beside_values_of_other_types(value: object) -> None:
+    alone = open_table(pd.DataFrame({"a": [value, value]}))
+    beside = open_table(pd.DataFrame({"a": pd.Series([value, "text"], dtype=object)}))
+    arrays = [pa.concat_arrays(table._memory.column("a").chunks) for table in (alone, beside)]
+    assert texts_of(arrays[0])[0].as_py() == texts_of(arrays[1])[0].as_py()
 
 
 def test_a_number_column_of_whole_numbers_is_not_cut_to_whole_numbers() -> None:
