@@ -18,7 +18,13 @@ _GUESS = 1e-4  # a guess about one person that is right once in ten thousand tim
 
 
 def needs_consent(epsilon: Decimal, delta: Decimal | None = None) -> bool:
-    return epsilon > NEEDS_CONSENT or _is_large(delta)
+    return bool(beyond(epsilon, delta))
+
+
+def beyond(epsilon: Decimal, delta: Decimal | None = None) -> list[str]:
+    """What somebody has to say yes to."""
+    found = [f"ε above {NEEDS_CONSENT}"] if epsilon > NEEDS_CONSENT else []
+    return found + ([f"δ above {LARGE_DELTA:f}"] if _is_large(delta) else [])
 
 
 def needs_words(epsilon: Decimal, delta: Decimal | None = None) -> bool:
@@ -39,8 +45,8 @@ def in_words(epsilon: Decimal, delta: Decimal | None = None) -> str:
 
 
 def _of_epsilon(epsilon: Decimal, delta: Decimal | None) -> str:
-    beyond = "" if delta is None else f" (up to an extra probability of δ = {float(delta):.2g})"
-    limit = f"nobody's odds about one person change by more than {_factor(float(epsilon))}{beyond}."
+    extra = "" if delta is None else f" (up to an extra probability of δ = {float(delta):.2g})"
+    limit = f"nobody's odds about one person change by more than {_factor(float(epsilon))}{extra}."
     if epsilon <= LARGE:
         return f"With ε = {_number(epsilon)}, {limit}"
     return f"ε = {_number(epsilon)} is large: {limit} {warning(epsilon)}"

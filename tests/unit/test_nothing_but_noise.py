@@ -20,10 +20,12 @@ import pytest
 
 from rankveil import Plan, evaluate, release
 from rankveil.engines import open_table
-from rankveil.errors import DomainError, PlanError, TableError
+from rankveil.errors import BudgetError, DomainError, GuaranteeError, OutputError, PlanError, TableError
 from rankveil.flow.declare import declare, encode
+from rankveil.flow.declare.draft import draft
 from rankveil.flow.declare.reading import texts_of
 from rankveil.flow.relink import disorder
+from rankveil.ledger import Ledger
 from rankveil.noise import Sampler, SeededSource
 from tests.support import category, integer, plan_text
 
@@ -316,3 +318,50 @@ def test_a_release_with_a_decimal_comma_is_written_as_its_table_and_can_be_read_
 def test_marks_that_cannot_be_told_apart_are_refused(table: str) -> None:
     with pytest.raises(PlanError):
         Plan.parse(plan_text(INCOME, table=table))
+
+
+# Encodings, and tables in the way
+
+
+def test_one_byte_does_not_decide_how_labels_of_others_are_read(tmp_path: Path) -> None:
+    """The file of the second table is not UTF-8: it would be read in another encoding as a whole."""
+    plan = Plan.parse(plan_text({"a": category(["é", "Ã©", "x", "ÿ"])}))
+    (tmp_path / "t.csv").write_bytes("a\né\né\nx\n".encode())
+    release(tmp_path / "t.csv", plan, source=SeededSource(1))
+    (tmp_path / "t.csv").write_bytes("a\né\né\n".encode() + b"\xff\n")
+    with pytest.raises(TableError, match="does not say which encoding"):
+        release(tmp_path / "t.csv", plan, source=SeededSource(1))
+    assert 'encoding = "cp1252"\nunconfirmed = ["encoding"]' in draft(open_table(tmp_path / "t.csv"))
+
+
+def test_a_release_does_not_replace_its_own_table(tmp_path: Path) -> None:
+    (tmp_path / "release.csv").write_text("a\n1\n2\n")
+    with pytest.raises(OutputError, match="would be replaced"):
+        release(tmp_path / "release.csv", Plan.parse(plan_text()), out=tmp_path, overwrite=True)
+    assert (tmp_path / "release.csv").read_text() == "a\n1\n2\n"
+
+
+def test_a_ledger_that_fails_after_the_release_does_not_say_that_nothing_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*arguments: object) -> None:
+        raise BudgetError("The ledger cannot be used.", remedy="Repair it.")
+
+    monkeypatch.setattr(Ledger, "published", fails)
+    frame = pa.table({"a": [1, 2, 3]})
+    with pytest.raises(BudgetError) as caught:
+        release(frame, Plan.parse(plan_text()), out=tmp_path / "out")
+    assert (tmp_path / "out" / "release.parquet").exists()
+    assert "Release and certificate are in" in caught.value.cost
+    assert "budget is spent: entry 1" in caught.value.cost
+    assert release(frame, Plan.parse(plan_text())).table.num_rows == 3  # paid for: handed over
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.9"), ("20", "1e-4"), ("30", "1e-9")])
+def test_a_weak_guarantee_is_said_in_words_and_needs_consent(epsilon: str, delta: str, tmp_path: Path) -> None:
+    plan = Plan.parse(plan_text(method="synthetic", epsilon=epsilon)).with_release(delta=delta)
+    with pytest.raises(GuaranteeError, match="is large"):
+        release(pa.table({"a": [1, 2, 3]}), plan)
+    made = release(pa.table({"a": [1, 2, 3]}), plan, accept_large_epsilon=True)
+    assert "is large" in made.certificate.statement
+    assert any("Accepted by" in remark for remark in made.certificate.remarks)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--accept-large-epsilon",
     is_flag=True,
-    help="Allow an ε above 20, which sets no meaningful limit. In a terminal the command asks instead.",
+    help="Allow an ε above 20 or a δ above 0.00001, which set no meaningful limit. In a terminal the command asks.",
 )
 @click.option("--ledger", type=click.Path(path_type=Path), help="Enter the release here instead of the user's ledger.")
 @click.option(

@@ -3,7 +3,7 @@
 Guarantee    None, on purpose: a draft shows limits and labels read from the data. It is for the person who holds the
              table, who replaces the guesses by what is publicly known. `release` refuses unconfirmed entries.
 Marked       Whatever another table of the same columns could have made different: kinds (left out is one), limits,
-             steps, formats, labels, whether values may be missing (either way), the decimal mark.
+             steps, formats, labels, whether values may be missing (either way), marks of numbers, the encoding.
 Not marked   The number of rows, which is public: neighbours have the same (docs/promise.md).
 """
 
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from rankveil.engines import Table
 from rankveil.engines.arrays import null_of
+from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.errors import TableError
 from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
 from rankveil.flow.declare.plan import Plan
@@ -230,13 +231,17 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
     yield f"epsilon = {epsilon}"
     yield f"expected_rows = {rows}  # counted, and public: a release has as many rows as its table"
     marks = _marks_of(table, seen)
+    reading: dict[str, str | None] = {}
+    if any(part.encoding == GUESSED_ENCODING for part in table.parts):
+        reading["encoding"] = GUESSED_ENCODING
     if marks is not None:  # numbers written as text
+        reading |= {"decimal": marks.decimal, "thousands": marks.thousands}
+    read = {key: value for key, value in reading.items() if value is not None}
+    if read:
         yield ""
         yield "[table]"
-        yield f"decimal = {toml_text(marks.decimal)}"
-        if marks.thousands is not None:
-            yield f"thousands = {toml_text(marks.thousands)}"
-        yield f"unconfirmed = [{', '.join(map(toml_text, ['decimal', 'thousands'][: 1 + bool(marks.thousands)]))}]"
+        yield from (f"{key} = {toml_text(value)}" for key, value in read.items())
+        yield f"unconfirmed = [{', '.join(map(toml_text, read))}]"
     for name, found in seen.items():
         yield ""
         as_text = not _is_number(table.schema.field(name).type)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from rankveil.engines import Table
+from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.engines.spelling import Marks
 from rankveil.errors import DomainError, PlanError, TableError
 from rankveil.flow.declare.domain import (
@@ -108,6 +109,12 @@ def declare(plan: Plan, table: Table) -> Schema:
         raise TableError(
             f"The table {table.name} has {_listed(undeclared)}, which the plan does not mention.",
             remedy='Declare the column, or say kind = "drop" to leave it out of the release.',
+        )
+    if plan.table.encoding is None and any(part.encoding == GUESSED_ENCODING for part in table.parts):
+        # PRIVACY: one byte of one record would decide how the labels of all others are read.
+        raise TableError(
+            f"The table {table.name} is not UTF-8 text, and the plan does not say which encoding it is in.",
+            remedy=f'Add it to [table]; Western office programs write encoding = "{GUESSED_ENCODING}".',
         )
     return _schema(plan, in_table, _null_tokens(plan, text=table.format == "csv"), _marks(plan, table))
 
