@@ -102,6 +102,10 @@ class Outcome:
     with_delta: float
 
     @property
+    def advised(self) -> float:
+        return self.pure if self.expected.better == "pure" else self.with_delta
+
+    @property
     def right(self) -> bool:
         return (self.expected.better == "pure") == (self.pure < self.with_delta)
 
@@ -150,13 +154,13 @@ def main() -> None:
     for rows in map(int, options.rows.split(",")):
         for each in outcomes(rows, options.runs):
             found.append(each)
-            verdict = each.expected.better + (" (close)" if each.expected.close else "")
-            verdict += ", right" if each.right else ", wrong"
+            verdict = each.expected.better + (", right" if each.right else ", wrong")
             planned = f"{each.expected.pure:.3g}, {each.expected.with_delta:.3g}"
             measured = f"{each.pure:.3g}, {each.with_delta:.3g}"
             print(f"| {each.table} | {rows:,} | {each.epsilon} | {planned} | {measured} | {verdict} |", flush=True)
-    for words, some in (("All", found), ("Close figures", [each for each in found if each.expected.close])):
-        print(f"\n{words}: right in {sum(each.right for each in some)} of {len(some)}.")
+    print(f"\nRight in {sum(each.right for each in found)} of {len(found)}.")
+    lost = [np.log(each.advised / min(each.pure, each.with_delta)) for each in found]
+    print(f"Error of the way advised over that of the better one, geometric mean: {np.exp(np.mean(lost)):.3f}.")
 
 
 if __name__ == "__main__":

@@ -395,3 +395,9 @@ def test_marks_of_thousands_are_noticed_and_marked_as_guesses(
     assert {"decimal": plan.table.decimal, "thousands": plan.table.thousands} == marks
     assert set(plan.table.unconfirmed) == {key for key, mark in marks.items() if mark is not None}
     assert {name: entry.kind for name, entry in plan.columns.items()} == kinds
+
+
+def test_codes_with_leading_zeros_are_labels_and_no_numbers(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("plz,n\n01005,0\n80331,7\n")
+    plan = Plan.parse(draft(open_table(tmp_path / "t.csv")))
+    assert {name: entry.kind for name, entry in plan.columns.items()} == {"plz": "category", "n": "integer"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from rankveil._version import __version__
 from rankveil.audit.replay import Replay
 from rankveil.report.render import page
 
@@ -43,6 +46,7 @@ def figures(result: Replay) -> list[tuple[str, str]]:
     """What was compared, in numbers."""
     lines = [
         ("Released", result.subject),
+        ("By", f"rankveil {__version__}, {datetime.now(UTC):%Y-%m-%d}"),
         ("Pairs compared", f"{result.pairs:,}"),
         ("Pairs the plan refuses, not compared", f"{result.outcomes['refused']:,}"),
         ("Rows of a table", " to ".join(dict.fromkeys(f"{rows:,}" for rows in (result.fewest_rows, result.most_rows)))),

@@ -77,7 +77,9 @@ class _Spelling(_Range):
     ambiguous: bool = False  # a number has three digits after its only point
 
     def add(self, text: str) -> None:
-        found = _NUMBERS[self.decimal].fullmatch(text) if self.possible and len(text) <= _LONGEST_NUMBER else None
+        is_code = len(text) > 1 and text[0] == "0" and text.isdigit()  # 01005 is a name: as a number it loses its zero
+        fits = self.possible and len(text) <= _LONGEST_NUMBER and not is_code
+        found = _NUMBERS[self.decimal].fullmatch(text) if fits else None
         if found is None:
             self.possible = False
             return
