@@ -19,7 +19,7 @@ from rankveil.flow.declare.domain import Grid
 from rankveil.flow.protect import Mechanism
 from rankveil.flow.write import Written
 from rankveil.fragments import Facts, fragment
-from rankveil.meaning import LARGE, in_words
+from rankveil.meaning import in_words, needs_words
 from rankveil.methods import Method
 from rankveil.privacy import Theorem, cited
 
@@ -221,7 +221,7 @@ def statement_for(method: Method, epsilon: Decimal, delta: Decimal | None, *, fo
     else:
         amount = f"ε = {plain(epsilon)}" + ("" if delta is None else f" and δ = {plain(delta)}")
         text = f"{method.holds[:-1]} with {amount}, for tables of one size that differ in one record."
-        text += f" {in_words(epsilon, delta)}" if epsilon > LARGE else ""
+        text += f" {in_words(epsilon, delta)}" if needs_words(epsilon, delta) else ""
     return text if for_release else "NOT FOR RELEASE: drawn from a fixed seed. " + text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,7 +18,7 @@ from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter
 from rankveil.engines.spark import FrameTable, SparkEngine, is_spark_frame
-from rankveil.errors import GuaranteeError, OutputError, PlanError, RankveilError
+from rankveil.errors import BudgetError, GuaranteeError, OutputError, PlanError, RankveilError
 from rankveil.flow.budget import Budget
 from rankveil.flow.declare import Plan, Schema, declare
 from rankveil.flow.declare.dataset import Dataset
@@ -27,7 +27,7 @@ from rankveil.flow.write import FileFormat, OutputFolder, Written, as_arrow
 from rankveil.flow.write.spread import BatchMaker, write_spread
 from rankveil.fragments import fragment
 from rankveil.ledger import Ledger, Reservation, default_ledger_path, identities
-from rankveil.meaning import NEEDS_CONSENT, in_words, needs_consent
+from rankveil.meaning import LARGE_DELTA, NEEDS_CONSENT, beyond, in_words
 from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 
@@ -43,9 +43,6 @@ ORDER_RELEASED = (
     " something about people, as in a table sorted by income or by date of entry, it is not protected; shuffle such a"
     " table first."
 )
-
-
-LARGE_ACCEPTED = f"ε above {NEEDS_CONSENT} accepted"
 
 
 def _silent(stage: str) -> None:
@@ -149,6 +146,8 @@ def release(
         else OutputFolder(out, _file_format(opened), overwrite=overwrite, escape_formulas=escape_formulas)
     )
 
+    if folder is not None:
+        folder.refuse_to_replace([part.path for part in opened.parts])
     dataset = Dataset(schema, opened, engine, meter=metered(rows_done))
     progress("reading the table and grouping")
     grouped = [method.microaggregate(dataset, plan.release.k or 1)]
@@ -173,7 +172,8 @@ def release(
             else:
                 result = opened.rebuild(as_arrow(rows))
         if book is not None:
-            book.published("in memory")
+            with suppress(BudgetError):  # the frame is made and paid for; the ledger shows it as not published
+                book.published("in memory")
         return Release(result, certify(None))
     progress("writing")
     made: list[Certificate] = []
@@ -190,7 +190,8 @@ def release(
         else:
             written = folder.publish(rows, separator, certified, metered(rows_done)(rows.row_count))
     if book is not None:
-        book.published(f"sha256 {written.sha256}")
+        with _what_it_cost(book, f"Release and certificate are in {folder.path}; only a note of that is missing."):
+            book.published(f"sha256 {written.sha256}")
     return Release(None, made[0], folder.path)
 
 
@@ -241,13 +242,13 @@ def _check_engine(engine: Engine, method: Method, schema: Schema, out: str | Pat
 
 
 @contextmanager
-def _what_it_cost(book: _Book | None) -> Iterator[None]:
-    """An error after the spend says that the spend stands."""
+def _what_it_cost(book: _Book | None, made: str = "No release was written.") -> Iterator[None]:
+    """An error after the spend says that the spend stands, and what there is to show for it."""
     try:
         yield
     except RankveilError as error:
         if book is not None:
-            error.cost = f"No release was written. Its budget is spent: entry {book.reservation.number} of the ledger."
+            error.cost = f"{made} Its budget is spent: entry {book.reservation.number} of the ledger."
         raise
 
 
@@ -283,7 +284,7 @@ class _Book:
                 engine=engine,
             )
             epsilon = Fraction(plan.release.epsilon) if method.differentially_private else None
-            said = [method.name, *([LARGE_ACCEPTED] if _is_large(plan, method) else [])]
+            said = [method.name, *(f"{what} accepted" for what in _weak(plan, method))]
             note = ", ".join([*said, *([f"reference {reference}"] if reference else [])])
             reservation = ledger.spend(found, epsilon, Fraction(plan.release.delta or 0), note)
         return cls(where, reservation, clock)
@@ -322,11 +323,11 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon
             remedy="Use it for comparison only, and say so: --accept-no-guarantee (Python: accept_no_guarantee=True)."
             " For a release with a guarantee choose another method: rankveil methods.",
         )
-    if _is_large(plan, method) and not accept_large_epsilon:
+    if _weak(plan, method) and not accept_large_epsilon:
         raise GuaranteeError(
             in_words(plan.release.epsilon, plan.release.delta),
-            remedy=f"Choose an ε of at most {NEEDS_CONSENT}; 1 is common. Or say that you mean it:"
-            " --accept-large-epsilon (Python: accept_large_epsilon=True).",
+            remedy=f"Choose an ε of at most {NEEDS_CONSENT} (1 is common) and a δ of at most {LARGE_DELTA:f} (1e-9 is)."
+            " Or say that you mean it, ε or δ: --accept-large-epsilon (Python: accept_large_epsilon=True).",
         )
     if plan.guesses:
         raise GuaranteeError(
@@ -337,9 +338,9 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon
     return method
 
 
-def _is_large(plan: Plan, method: Method) -> bool:
-    """Whether the plan asks for a guarantee so weak that somebody has to say yes to it."""
-    return method.differentially_private and needs_consent(plan.release.epsilon)
+def _weak(plan: Plan, method: Method) -> list[str]:
+    """In what the plan's guarantee is so weak that somebody has to say yes to it."""
+    return beyond(plan.release.epsilon, plan.release.delta) if method.differentially_private else []
 
 
 def _listed_guesses(plan: Plan) -> str:
@@ -366,11 +367,8 @@ def _certificate(
     entry: Reservation | None,
 ) -> Certificate:
     public = any(not column.protected for column in schema.columns)
-    accepted = (
-        [f"An ε above {NEEDS_CONSENT} was accepted by whoever released this."]
-        if source.releasable and _is_large(plan, method)
-        else []
-    )
+    weak = _weak(plan, method) if source.releasable else []
+    accepted = [f"Accepted by whoever released this: {' and '.join(weak)}."] if weak else []
     shares = tuple(certificates.share_of(note) for note in rows.notes)
     columns = tuple(certificates.describe(column) for column in rows.schema.columns)
     return Certificate(

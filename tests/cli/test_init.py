@@ -67,6 +67,20 @@ def test_kinds_are_guessed_from_the_values(write_table: Write) -> None:
     assert plan.columns["born"].lower == datetime.date(1985, 1, 1)  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("texts", "kind", "written"),
+    [
+        (["1999-12-31", "2001-05-01"], "date", "%Y-%m-%d"),
+        (["31.12.1999", "01.05.2001"], "date", "%d.%m.%Y"),
+        (["31.12.1999", "2001-05-01"], "category", None),
+        (["31.02.1999", "01.05.2001"], "category", None),
+    ],
+)
+def test_days_are_guessed_in_one_format(write_table: Write, texts: list[str], kind: str, written: str | None) -> None:
+    entry = drafted(write_table("day;x\n" + "".join(f"{text};a\n" for text in texts))).columns["day"]
+    assert (entry.kind, getattr(entry, "format", None)) == (kind, written)
+
+
 def test_everything_taken_from_the_data_is_marked_as_a_guess(write_table: Write) -> None:
     guesses = drafted(write_table(MIXED)).guesses
     assert guesses["age"] == ("kind", "lower", "upper", "null")
@@ -370,6 +384,7 @@ def test_init_into_a_place_that_cannot_be_written_to(cli: Cli, write_table: Writ
         ("a;b\n9'734;1.5\n12'000;2\n", {"decimal": ".", "thousands": "'"}, {"a": "integer", "b": "number"}),
         ("a;b\n1.234.567;1\n12;2\n", {"decimal": ",", "thousands": "."}, {"a": "integer", "b": "integer"}),
         ("a;b\n12.5;1\n9.734;2\n", {"decimal": ".", "thousands": None}, {"a": "number", "b": "integer"}),
+        ("a\n9.734\n1.200\n", {"decimal": ",", "thousands": "."}, {"a": "integer"}),
     ],
 )
 def test_marks_of_thousands_are_noticed_and_marked_as_guesses(
@@ -380,3 +395,9 @@ def test_marks_of_thousands_are_noticed_and_marked_as_guesses(
     assert {"decimal": plan.table.decimal, "thousands": plan.table.thousands} == marks
     assert set(plan.table.unconfirmed) == {key for key, mark in marks.items() if mark is not None}
     assert {name: entry.kind for name, entry in plan.columns.items()} == kinds
+
+
+def test_codes_with_leading_zeros_are_labels_and_no_numbers(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("plz,n\n01005,0\n80331,7\n")
+    plan = Plan.parse(draft(open_table(tmp_path / "t.csv")))
+    assert {name: entry.kind for name, entry in plan.columns.items()} == {"plz": "category", "n": "integer"}

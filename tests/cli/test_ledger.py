@@ -76,6 +76,22 @@ def test_a_cap_takes_a_plan_for_a_file_that_is_not_read_right_without(
     assert cli("release", table, "--plan", german, "--out", "out").code == 4
 
 
+def test_a_cap_that_was_set_without_the_plan_can_be_said_again_with_it_but_not_changed(
+    cli: Cli, write_table: Callable[..., Path], write_plan: Callable[..., Path], tmp_path: Path
+) -> None:
+    table = write_table("a;b\n" + "1,5;x\n2,5;y\n" * 20, name="german.csv")
+    columns = {"a": 'kind = "number"\nlower = 0\nupper = 9', "b": 'kind = "category"\ncategories = ["x", "y"]'}
+    german = write_plan(columns, method="synthetic", table='decimal = ","', name="german.toml")
+    plain = write_plan(columns, method="synthetic")
+    assert cli("ledger", "cap", table, "--epsilon", "0.5").code == 0
+    other = cli("ledger", "cap", table, "--plan", german, "--epsilon", "5")
+    assert other.code == 4 and "has a cap already: ε = 0.5" in other.err
+    assert cli("ledger", "cap", table, "--plan", german, "--epsilon", "0.5").code == 0
+    assert cli("ledger", "cap", table, "--plan", german, "--epsilon", "0.5").code == 4, "it gains nothing"
+    pd.read_csv(table, sep=";", decimal=",").to_csv(tmp_path / "english.csv", index=False)
+    assert cli("release", tmp_path / "english.csv", "--plan", plain, "--out", "out").code == 4
+
+
 def test_verify_finds_a_checkpoint_that_does_not_fit(
     cli: Cli, write_table: Callable[..., Path], plan: Path, monkeypatch: pytest.MonkeyPatch, ledger_of_this_test: Path
 ) -> None:

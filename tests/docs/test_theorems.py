@@ -174,6 +174,7 @@ def test_explain_prints_statement_and_proof_of_one_and_the_titles_of_all(run_cli
     assert "T20 Stability of a sorted column" in words
     assert "Statement." in words and "order statistic" in words and "flow/microaggregate/ranking.py" in words
     assert run_cli("explain", "stability of a sorted column").out == one.out
+    assert run_cli("explain", "T20 Stability of a sorted column").out == one.out
     every = run_cli("explain")
     assert every.code == 0
     for theorem in theorems().values():

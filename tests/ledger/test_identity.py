@@ -211,15 +211,7 @@ NASTY = [
     *("inf", "-inf", "+inf", "Infinity", "INF", "nan", "NAN", "-nan", "nan(x)", "infinit", "1e400", "-1e400", "1e-400"),
     *("0e999999", "1e999999", "5.", ".5", "+5", "-0", "0x10", "1_000", "9" * 400, "1e", "e1", ".", "+", "1 2", "\x00"),
     *("", " ", "NA", "?", "None", "true", "TRUE", "t", "Yes", "n", "0", "1", "1.0", "٣", "0.1", "0.10000000149011612"),
-    *(
-        "2031-01-31",
-        "2031-02-30",
-        "2031-01-31 12:00",
-        "2031-01-31T12:00:00Z",
-        "12:00:00",
-        "12:00:00.500",
-        "12:00:00.000",
-    ),
+    *("2031-01-31", "2031-02-30", "2031-01-31 12:00", "2031-01-31T12:00:00Z", "12:00:00", "12:00:00.50", "12:00:00.0"),
     *("31.01.2031", "20310131", "1.234,5", "1,5", "-9"),
 ]
 READINGS = [
@@ -232,8 +224,7 @@ READINGS = [
 ]
 
 
-@pytest.mark.parametrize("reading", READINGS, ids=range(len(READINGS)))
-@given(texts=st.lists(st.sampled_from(NASTY) | cells, max_size=12), numbers=st.integers(0, 150))
+@given(st.sampled_from(READINGS), st.lists(st.sampled_from(NASTY) | cells, max_size=12), st.sampled_from([0, 150]))
 def test_the_word_of_a_text_depends_on_this_text_alone(
     reading: TextReading | None, texts: list[str | None], numbers: int
 ) -> None:
@@ -259,11 +250,11 @@ def read_by(plan: TextReading, source: object) -> set[str]:
 )
 def test_truth_values_are_one_table_however_they_are_spelled_if_the_plan_says_so(values: list[object]) -> None:
     plan = TextReading(truths=("a",))
-    table = pa.table({"a": [True, False, None], "b": [1, 0, 1]})
-    assert known(table) in read_by(plan, pa.table({"a": values, "b": [1, 0, 1]}))
-    assert known(table) in read_by(plan, pa.table({"a": pa.array(values).dictionary_encode(), "b": [1, 0, 1]}))
-    assert known(table) not in read_by(plan, pa.table({"a": values[::-1], "b": [1, 0, 1]}))
-    assert known(table) not in read_by(TextReading(), pa.table({"a": values, "b": [1, 0, 1]}))
+    table = pa.table({"a": [True, False, None], "b": [1, 0, 2]})
+    assert known(table) in read_by(plan, pa.table({"a": values, "b": [1, 0, 2]}))
+    assert known(table) in read_by(plan, pa.table({"a": pa.array(values).dictionary_encode(), "b": [1, 0, 2]}))
+    assert known(table) not in read_by(plan, pa.table({"a": values[::-1], "b": [1, 0, 2]}))
+    assert known(table) not in read_by(TextReading(), pa.table({"a": values, "b": [1, 0, 2]}))
 
 
 @pytest.mark.parametrize(

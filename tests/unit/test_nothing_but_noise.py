@@ -8,6 +8,7 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -19,9 +20,12 @@ import pytest
 
 from rankveil import Plan, evaluate, release
 from rankveil.engines import open_table
-from rankveil.errors import DomainError, PlanError
+from rankveil.errors import BudgetError, DomainError, GuaranteeError, OutputError, PlanError, TableError
 from rankveil.flow.declare import declare, encode
+from rankveil.flow.declare.draft import draft
+from rankveil.flow.declare.reading import texts_of
 from rankveil.flow.relink import disorder
+from rankveil.ledger import Ledger
 from rankveil.noise import Sampler, SeededSource
 from tests.support import category, integer, plan_text
 
@@ -73,6 +77,33 @@ def test_a_text_among_dates_is_refused_and_does_not_change_how_the_dates_are_rea
     assert encode(alone, declare(plan, alone)).codes["a"].tolist() == [7368, 7368]
     with pytest.raises(DomainError, match="are not dates"):
         release(pd.DataFrame({"a": pd.Series([datetime.date(2020, 3, 4), "2020-05-06"], dtype=object)}), plan)
+
+
+def test_categories_of_python_objects_are_read_each_by_itself() -> None:
+    """Arrow would choose one time zone for the list of all of them, and one stamp would move the days of others."""
+    west, east = ZoneInfo("America/Los_Angeles"), ZoneInfo("Pacific/Auckland")
+    rest = [datetime.datetime(2020, 1, day, 20, tzinfo=west) for day in range(2, 12)]
+    plan = Plan.parse(plan_text({"a": DAYS}))
+    codes = []
+    for zone in (west, east):
+        last = datetime.datetime(2020, 1, 1, 20, tzinfo=zone)
+        table = open_table(pd.DataFrame({"a": pd.Series([*rest, last], dtype=object).astype("category")}))
+        codes.append(encode(table, declare(plan, table)).codes["a"][:-1].tolist())
+    assert codes[0] == codes[1]
+
+
+def test_categories_that_arrow_dies_of_are_refused() -> None:
+    mixed = pd.Series([np.datetime64("2020-01-01T12", "h"), np.True_], dtype=object).astype("category")
+    with pytest.raises(TableError):
+        release(pd.DataFrame({"a": mixed}), Plan.parse(plan_text({"a": DAYS})), source=SeededSource(1))
+
+
+@pytest.mark.parametrize("value", [1.0, -0.0, 0.00001, 1e20, 2.5, True, Decimal("1.50")])
+def test_the_label_of_a_value_is_the_same_beside_values_of_other_types(value: object) -> None:
+    alone = open_table(pd.DataFrame({"a": [value, value]}))
+    beside = open_table(pd.DataFrame({"a": pd.Series([value, "text"], dtype=object)}))
+    arrays = [pa.concat_arrays(table._memory.column("a").chunks) for table in (alone, beside)]
+    assert texts_of(arrays[0])[0].as_py() == texts_of(arrays[1])[0].as_py()
 
 
 def test_a_number_column_of_whole_numbers_is_not_cut_to_whole_numbers() -> None:
@@ -255,6 +286,18 @@ def test_three_decimals_are_read_where_they_can_mean_nothing_else(tmp_path: Path
     assert codes_of(german(tmp_path, values[1:])) == expected[1:]  # no number has groups like these
 
 
+def test_a_single_column_has_no_separator_that_tells_what_its_points_mean(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("income\n9.5\n9.734\n")
+    for table, read in (("", None), ('decimal = "."', 9_734), ('decimal = ","\nthousands = "."', None)):
+        opened = open_table(tmp_path / "t.csv")
+        schema = declare(Plan.parse(plan_text({"income": INCOME["income"]}, table=table)), opened)
+        if read is None:
+            with pytest.raises(DomainError, match="column 'income': 1 of 2"):
+                encode(opened, schema)
+        else:
+            assert encode(opened, schema).codes["income"].tolist()[1] == read
+
+
 def test_the_line_of_a_misfit_counts_lines_inside_quotes_and_empty_ones(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('name;income\n"two\nlines";1\n\nx;2\nx;nonsense\n')
     with pytest.raises(DomainError, match=r"The first is in line 6\."):
@@ -275,3 +318,50 @@ def test_a_release_with_a_decimal_comma_is_written_as_its_table_and_can_be_read_
 def test_marks_that_cannot_be_told_apart_are_refused(table: str) -> None:
     with pytest.raises(PlanError):
         Plan.parse(plan_text(INCOME, table=table))
+
+
+# Encodings, and tables in the way
+
+
+def test_one_byte_does_not_decide_how_labels_of_others_are_read(tmp_path: Path) -> None:
+    """The file of the second table is not UTF-8: it would be read in another encoding as a whole."""
+    plan = Plan.parse(plan_text({"a": category(["é", "Ã©", "x", "ÿ"])}))
+    (tmp_path / "t.csv").write_bytes("a\né\né\nx\n".encode())
+    release(tmp_path / "t.csv", plan, source=SeededSource(1))
+    (tmp_path / "t.csv").write_bytes("a\né\né\n".encode() + b"\xff\n")
+    with pytest.raises(TableError, match="does not say which encoding"):
+        release(tmp_path / "t.csv", plan, source=SeededSource(1))
+    assert 'encoding = "cp1252"\nunconfirmed = ["encoding"]' in draft(open_table(tmp_path / "t.csv"))
+
+
+def test_a_release_does_not_replace_its_own_table(tmp_path: Path) -> None:
+    (tmp_path / "release.csv").write_text("a\n1\n2\n")
+    with pytest.raises(OutputError, match="would be replaced"):
+        release(tmp_path / "release.csv", Plan.parse(plan_text()), out=tmp_path, overwrite=True)
+    assert (tmp_path / "release.csv").read_text() == "a\n1\n2\n"
+
+
+def test_a_ledger_that_fails_after_the_release_does_not_say_that_nothing_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*arguments: object) -> None:
+        raise BudgetError("The ledger cannot be used.", remedy="Repair it.")
+
+    monkeypatch.setattr(Ledger, "published", fails)
+    frame = pa.table({"a": [1, 2, 3]})
+    with pytest.raises(BudgetError) as caught:
+        release(frame, Plan.parse(plan_text()), out=tmp_path / "out")
+    assert (tmp_path / "out" / "release.parquet").exists()
+    assert "Release and certificate are in" in caught.value.cost
+    assert "budget is spent: entry 1" in caught.value.cost
+    assert release(frame, Plan.parse(plan_text())).table.num_rows == 3  # paid for: handed over
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.9"), ("20", "1e-4"), ("30", "1e-9")])
+def test_a_weak_guarantee_is_said_in_words_and_needs_consent(epsilon: str, delta: str, tmp_path: Path) -> None:
+    plan = Plan.parse(plan_text(method="synthetic", epsilon=epsilon)).with_release(delta=delta)
+    with pytest.raises(GuaranteeError, match="is large"):
+        release(pa.table({"a": [1, 2, 3]}), plan)
+    made = release(pa.table({"a": [1, 2, 3]}), plan, accept_large_epsilon=True)
+    assert "is large" in made.certificate.statement
+    assert any("Accepted by" in remark for remark in made.certificate.remarks)

@@ -477,7 +477,7 @@ def test_a_large_epsilon_is_said_in_words_and_released_by_consent_only(
     assert job.status().state == "done"
     text = visitor.get(f"/w/{working.id}/releases/{job.id}").text
     assert "no meaningful limit" in text
-    assert "An ε above 20 was accepted" in text
+    assert "Accepted by whoever released this: ε above 20" in text
 
 
 def test_the_dry_run_of_the_page_is_for_the_rows_of_its_table_and_weighs_delta(visitor: Visitor) -> None:

@@ -49,7 +49,11 @@ _SHOWN = 20
     "--seed", default="0", show_default=True, help="Replay the pairs of this seed, or the one pair SEED-NUMBER."
 )
 @click.option("--spark", is_flag=True, help="Replay some pairs through Spark, if it can be started here.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page about the replay.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    help="Write a page about the replay; with TABLE its name will contain 'internal'.",
+)
 @json_option
 def command(
     target: str | None,
@@ -80,7 +84,7 @@ def command(
       rankveil audit published:individual-ranking --epsilon 0.1
       rankveil audit --all --json
       rankveil audit --replay
-      rankveil audit --replay --plan plan.toml patients.csv --html replay.html
+      rankveil audit --replay --plan plan.toml patients.csv --html replay.internal.html
       rankveil audit --replay --pairs 5000 --seed 7 --spark
       rankveil audit --replay --seed 7-1234
     """

@@ -36,7 +36,7 @@ def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool
     from rankveil.flow.declare import Plan
     from rankveil.flow.declare.draft import draft
     from rankveil.flow.write import write_text
-    from rankveil.meaning import LARGE, in_words
+    from rankveil.meaning import in_words, needs_words
     from rankveil.preview.noise_alone import advice, remark
 
     if out.exists() and not overwrite:
@@ -48,7 +48,7 @@ def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool
         print_json({"plan": str(out), "columns": len(plan.columns), "unconfirmed": plan.guesses})
         return
     click.echo(f"Wrote {out}: {len(plan.columns)} columns, all with guesses taken from the data.")
-    if plan.release.epsilon > LARGE:
+    if needs_words(plan.release.epsilon):
         click.echo(in_words(plan.release.epsilon))
     for words in advice(plan):
         click.echo(words)

@@ -49,6 +49,13 @@ def init_command(path: Path | None, as_json: bool) -> None:
     click.echo(f"Ledger {where} with {entries} entries. Keep a copy of it and of {where.name}.key.")
 
 
+def _there(path: Path | None, default: Path) -> Path:
+    """A ledger to look at. One that was named and is not there is a mistake, and none is made."""
+    if path is not None and not path.exists():
+        raise click.UsageError(f"There is no ledger {path}. `rankveil ledger init` makes one.")
+    return path or default
+
+
 @command.command("show")
 @_ledger
 @click.option("--entries", is_flag=True, help="Every entry instead of one line per table.")
@@ -69,7 +76,7 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
 
     from rankveil.ledger import Ledger, default_ledger_path
 
-    with Ledger(path or default_ledger_path()) as ledger:
+    with Ledger(_there(path, default_ledger_path())) as ledger:
         accounts, lines = ledger.accounts(), ledger.entries()
     if as_json:
         print_json(
@@ -141,7 +148,8 @@ def cap_command(
     """Set, once and for all, what a TABLE (or a population) may spend.
 
     A table is known by its values: the cap holds for every copy of it. Copies in which a plan has to say how texts are
-    read (separator, encoding, decimal comma, tokens for missing, formats of dates) are found with --plan.
+    read (separator, encoding, decimal comma, tokens for missing, formats of dates) are found with --plan; the same
+    cap may be set again with it.
 
     \b
       rankveil ledger cap people.csv --epsilon 3 --delta 1e-6
@@ -209,7 +217,7 @@ def verify_command(path: Path | None, as_json: bool) -> None:
     from rankveil.errors import BudgetError
     from rankveil.ledger import Ledger, default_ledger_path
 
-    where = path or default_ledger_path()
+    where = _there(path, default_ledger_path())
     with Ledger(where) as ledger:
         broken, count, fits = ledger.broken_at(), len(ledger.entries()), ledger.checkpoint_fits()
     if as_json:

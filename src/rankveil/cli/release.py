@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--accept-large-epsilon",
     is_flag=True,
-    help="Allow an ε above 20, which sets no meaningful limit. In a terminal the command asks instead.",
+    help="Allow an ε above 20 or a δ above 0.00001, which set no meaningful limit. In a terminal the command asks.",
 )
 @click.option("--ledger", type=click.Path(path_type=Path), help="Enter the release here instead of the user's ledger.")
 @click.option(
@@ -155,11 +155,12 @@ def _rows_of(table: str, plan: Plan, engine: Engine | None) -> int | None:
 
 
 def _accepted(plan: Plan) -> bool:
-    """Whether somebody at a terminal says yes to an ε that sets no meaningful limit."""
+    """Whether somebody at a terminal says yes to an ε or a δ that sets no meaningful limit."""
     from rankveil.meaning import in_words, needs_consent
     from rankveil.methods import method_named
 
-    asked = needs_consent(plan.release.epsilon) and method_named(plan.release.method).differentially_private
+    weak = needs_consent(plan.release.epsilon, plan.release.delta)
+    asked = weak and method_named(plan.release.method).differentially_private
     if not asked or not sys.stdin.isatty():
         return False
     click.echo(in_words(plan.release.epsilon, plan.release.delta), err=True)

@@ -17,6 +17,8 @@ import pyarrow as pa
 from rankveil.errors import TableError
 
 LOOK = 1 << 20
+# What Western office programs write. Any byte of the first mebibyte may lead to it, so a release wants it stated.
+GUESSED_ENCODING = "cp1252"
 _SEPARATORS = (",", ";", "\t", "|")
 _LINES_COMPARED = 50
 
@@ -68,7 +70,7 @@ def _decoded(head: bytes, encoding: str | None, path: Path, *, cut_off: bool) ->
             try:
                 return codecs.getincrementaldecoder("utf-8")().decode(head, final=not cut_off), "utf-8"
             except UnicodeDecodeError:
-                encoding = "cp1252"  # what Western office programs write
+                encoding = GUESSED_ENCODING
     try:
         "a".encode(encoding)  # a LookupError for codecs that do not make text, such as 'hex'
         return codecs.getincrementaldecoder(encoding)("replace").decode(head), encoding

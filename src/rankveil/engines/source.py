@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import glob
 from collections import Counter
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as papq
 
+from rankveil.engines.arrays import value_array
 from rankveil.engines.dialect import look_at
 from rankveil.engines.held import check_before, check_held, foreign_code
+from rankveil.engines.spelling import number_texts
 from rankveil.engines.table import Part, Piece, Table, unreadable
 from rankveil.errors import TableError
 
@@ -148,20 +151,38 @@ def _without_guessing(frame: Any) -> Any:
     """
     if not frame.columns.is_unique:
         return frame
-    objects = [name for name in frame.columns if frame[name].dtype == object]
+    objects = [name for name in frame.columns if _holds_objects(frame[name].dtype)]
     if not objects:
         return frame
     frame = frame.copy(deep=False)
     for name in objects:
-        values = [_own_text(value) for value in frame[name]]
+        values = _with_number_texts([_own_text(value) for value in frame[name]])
         if not all(value is None or isinstance(value, date) for value in values):
             values = [repr(type(value)) if isinstance(value, date) else value for value in values]
         frame[name] = type(frame[name])(values, index=frame.index, dtype=object)
     return frame
 
 
+def _holds_objects(dtype: Any) -> bool:
+    """Python objects, or a list of those (`category`), whose type Arrow would choose."""
+    listed = getattr(dtype, "categories", None)
+    return "object" in (dtype.name, getattr(getattr(listed, "dtype", None), "name", ""))
+
+
+def _with_number_texts(values: list[Any]) -> list[Any]:
+    places = [place for place, value in enumerate(values) if isinstance(value, float)]
+    if places:
+        numbers = np.array([values[place] for place in places], np.float64)
+        for place, text in zip(places, number_texts(value_array(numbers)).to_pylist(), strict=True):
+            values[place] = text
+    return values
+
+
 def _own_text(value: Any) -> Any:
-    """A Python object as text, a point in time as its own calendar day, and what stands for nothing as None."""
+    """A Python object as text, a point in time as its own calendar day, and what stands for nothing as None.
+
+    Floats are left for Arrow to spell. The text of a value is what it would be in a column of its own type.
+    """
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # NaN is not itself
         return None
     value = value.item() if hasattr(value, "item") else value  # NumPy's own numbers
@@ -171,7 +192,13 @@ def _own_text(value: Any) -> Any:
         return value
     if isinstance(value, Decimal):
         return f"{value.normalize():f}" if value.is_finite() else str(value)
-    if isinstance(value, str | int | float | bool):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, time):
+        return value.isoformat("microseconds")
+    if isinstance(value, str | int):
         return str(value)
     return repr(type(value))  # no kind of column takes it: it is refused, without showing it
 

@@ -1,4 +1,4 @@
-"""How texts spell numbers: the decimal mark and the mark between thousands, by the plan.
+"""How texts spell numbers: the decimal mark and the mark between thousands, by the plan; and how we do.
 
 Guarantee    A text is read by itself. One that keeps to other marks is no number: nothing ambiguous is guessed.
 """
@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rankveil.engines.arrays import text_array
+from rankveil.engines.arrays import null_of, text_array, value_array, values_of
 
 SPECIAL_TEXT = r"(?i)^[+-]?(nan|inf|infinity)$"
 TRUE_TEXTS, FALSE_TEXTS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")  # lower case
 _NO_NUMBER = "no number"
+_LARGEST_EXACT = 2.0**53 - 1
 # By the mark that the plan states: an apostrophe may be curved, a space may be one at which no line breaks.
 _GROUP_MARKS = {".": r"\.", ",": ",", "'": "['\u2019]", " ": "[ \u00a0\u2009\u202f]"}
 
@@ -50,3 +52,21 @@ def respelled(texts: pa.Array, marks: Marks) -> pa.Array:
     fits = pc.or_(fits, pc.match_substring_regex(texts, SPECIAL_TEXT))
     spelled = texts if marks.decimal == "." else pc.replace_substring(texts, marks.decimal, ".")
     return pc.if_else(fits, spelled, text_array([_NO_NUMBER], texts.type)[0])
+
+
+def number_texts(array: pa.Array) -> pa.Array:
+    """Floats or decimals as texts that say the number and not its type: 7 for 7.0 and 7.00.
+
+    PRIVACY: one missing value makes floats of whole numbers in pandas, one with more decimals another scale of all. The
+    label of a value must not depend on that.
+    """
+    if pa.types.is_decimal(array.type):
+        texts = array.cast(pa.string())
+        return pc.replace_substring_regex(texts, pattern=r"^([^.]*?)\.0*$|^([^.]*\.\d*[1-9])0+$", replacement=r"\1\2")
+    numbers = array.cast(pa.float64())
+    held = values_of(numbers)
+    whole = np.abs(held) <= _LARGEST_EXACT  # False for NaN
+    whole[whole] = held[whole] == np.floor(held[whole])
+    integers = value_array(np.where(whole, held, 0).astype(np.int64)).cast(pa.string())
+    spelled = pc.if_else(value_array(whole), integers, numbers.cast(pa.string()))
+    return pc.if_else(pc.is_null(numbers, nan_is_null=True), null_of(pa.string()), spelled)

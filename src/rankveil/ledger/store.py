@@ -188,11 +188,18 @@ class Ledger:
             self._append(chain, identities, "published", None, None, f"entry {reservation.number}, {what}")
 
     def cap(self, identities: Sequence[Identity], epsilon: Fraction, delta: Fraction) -> None:
-        """Set what a table (under all its identities) or a population may spend in all. A cap is set once."""
+        """Set what a table (under all its identities) or a population may spend in all. A cap is set once.
+
+        The same cap may be said again where it gains an identity: that of the table as a plan reads it.
+        """
         with self._usable(), self._transaction():
             chain = self._verified(identities)
-            for account in chain.of(identities):
-                if account.cap_epsilon is not None:
+            accounts = chain.of(identities)
+            gains = any(account.cap_epsilon is None for account in accounts)
+            for account in accounts:
+                if account.cap_epsilon is not None and not (
+                    gains and (account.cap_epsilon, account.cap_delta) == (epsilon, delta)
+                ):
                     raise BudgetError(
                         f"{account.sentence} has a cap already: ε = {_shown(account.cap_epsilon)}.",
                         remedy="A cap is set once and stays: that is what makes it a promise.",

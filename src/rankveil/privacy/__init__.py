@@ -61,8 +61,11 @@ def theorems() -> dict[str, Theorem]:
 
 
 def theorem_named(name: str) -> Theorem:
-    """By id, or by title; upper and lower case are the same."""
+    """By id, by title or by both, as they are listed; upper and lower case are the same."""
     wanted = name.strip().lower()
+    both = {f"{theorem.id} {theorem.title}".lower(): theorem for theorem in theorems().values()}
+    if wanted in both:
+        return both[wanted]
     names = {text.lower(): theorem for theorem in theorems().values() for text in (theorem.id, theorem.title)}
     if wanted in names:
         return names[wanted]

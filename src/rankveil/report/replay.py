@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from rankveil._version import __version__
 from rankveil.audit.replay import Replay
 from rankveil.report.render import page
 
@@ -34,8 +37,8 @@ def headline(result: Replay) -> str:
     if result.problems:
         return f"The replay contradicts the claim: {len(result.problems)} finding(s) in {result.pairs:,} pairs."
     return (
-        f"No contradiction in {result.pairs:,} pairs: no byte depends on a record but through protected answers, and"
-        f" these lose at most {result.largest:.4f} of what is claimed."
+        f"No contradiction in {result.pairs:,} pairs: in none of them did a byte depend on the replaced record but"
+        f" through protected answers, and these lost at most {result.largest:.4f} of what is claimed."
     )
 
 
@@ -43,9 +46,10 @@ def figures(result: Replay) -> list[tuple[str, str]]:
     """What was compared, in numbers."""
     lines = [
         ("Released", result.subject),
+        ("By", f"rankveil {__version__}, {datetime.now(UTC):%Y-%m-%d}"),
         ("Pairs compared", f"{result.pairs:,}"),
         ("Pairs the plan refuses, not compared", f"{result.outcomes['refused']:,}"),
-        ("Rows of a table", f"{result.fewest_rows:,} to {result.most_rows:,}"),
+        ("Rows of a table", " to ".join(dict.fromkeys(f"{rows:,}" for rows in (result.fewest_rows, result.most_rows)))),
         ("Protected answers given again", f"{result.questions:,}"),
         ("Largest loss, of what is claimed", f"{result.largest:.6f}"),
         ("Pairs with different bytes", f"{result.different_bytes:,}"),
@@ -56,7 +60,9 @@ def figures(result: Replay) -> list[tuple[str, str]]:
     if result.linkages:
         lines.append(("How columns were linked", _counted(dict(result.linkages))))
     for name, deviation in sorted(result.noise.deviations().items()):
-        drawn = f"{result.noise.counts[name]:,} draws, {deviation:+.1f} standard deviations short of its scale"
+        side = "less" if deviation > 0 else "more"
+        by = f"{side} than its scale says by {abs(deviation):.1f} standard deviations"
+        drawn = f"{result.noise.counts[name]:,} draws, {by}"
         lines.append((f"{name} noise as drawn", drawn))
     lines += [(f"Not tried: {way}", why) for way, why in sorted(result.skipped.items())]
     return lines

@@ -37,7 +37,7 @@ def to_release(state: State, plan: Plan, *, out: Path | None, ledger: Path | Non
     options = ["--plan", "plan.toml", "--out", _short(out) if out else "release/"]
     if not method_named(plan.release.method).differentially_private:
         options.append("--accept-no-guarantee")
-    elif needs_consent(plan.release.epsilon):
+    elif needs_consent(plan.release.epsilon, plan.release.delta):
         options.append("--accept-large-epsilon")
     if ledger is not None:
         options += ["--ledger", _short(ledger)]

@@ -187,7 +187,9 @@ def _case(
 def _subject(plan: Plan | None, table: Given | None) -> str:
     if plan is None:
         return "plans and tables of all kinds, made for this purpose"
-    return "the given plan, on made tables" if table is None else f"the given plan, on the table {table.name}"
+    budget = f"ε = {plan.release.epsilon}" + ("" if plan.release.delta is None else f", δ = {plan.release.delta}")
+    where = "made tables" if table is None else f"the table {table.name}"
+    return f"the given plan ({plan.release.method}, {budget}, SHA-256 {plan.sha256()[:12]}), on {where}"
 
 
 @contextmanager

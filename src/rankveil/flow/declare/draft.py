@@ -3,7 +3,7 @@
 Guarantee    None, on purpose: a draft shows limits and labels read from the data. It is for the person who holds the
              table, who replaces the guesses by what is publicly known. `release` refuses unconfirmed entries.
 Marked       Whatever another table of the same columns could have made different: kinds (left out is one), limits,
-             steps, formats, labels, whether values may be missing (either way), the decimal mark.
+             steps, formats, labels, whether values may be missing (either way), marks of numbers, the encoding.
 Not marked   The number of rows, which is public: neighbours have the same (docs/promise.md).
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from rankveil.engines import Table
 from rankveil.engines.arrays import null_of
+from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.errors import TableError
 from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
 from rankveil.flow.declare.plan import Plan
@@ -27,7 +28,10 @@ from rankveil.flow.declare.plan_file import toml_key, toml_text
 
 _MOST_CATEGORIES = 200
 _BOOLEAN_TEXTS = {"true", "false"}
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DAYS = {  # formats that cannot be taken for one another, nor for numbers
+    "%Y-%m-%d": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "%d.%m.%Y": re.compile(r"[0-9]{2}\.[0-9]{2}\.[0-9]{4}"),
+}
 _THREE_DECIMALS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 # Numbers by their decimal mark, with one and the same mark between groups of three digits, or none.
 _NUMBERS = {
@@ -73,7 +77,9 @@ class _Spelling(_Range):
     ambiguous: bool = False  # a number has three digits after its only point
 
     def add(self, text: str) -> None:
-        found = _NUMBERS[self.decimal].fullmatch(text) if self.possible and len(text) <= _LONGEST_NUMBER else None
+        is_code = len(text) > 1 and text[0] == "0" and text.isdigit()  # 01005 is a name: as a number it loses its zero
+        fits = self.possible and len(text) <= _LONGEST_NUMBER and not is_code
+        found = _NUMBERS[self.decimal].fullmatch(text) if fits else None
         if found is None:
             self.possible = False
             return
@@ -101,7 +107,8 @@ class _Seen:
     nans: set[str] = field(default_factory=set)  # missing among numbers, labels among labels
     texts: set[str] = field(default_factory=set)  # up to one more than a list of categories may have
     boolean: bool = True
-    days: _Range | None = field(default_factory=_Range)  # None once a text is no day
+    days: _Range | None = field(default_factory=_Range)  # None once a text is no day, or one in another format
+    day_format: str | None = None
     numbers: dict[str, _Spelling] = field(default_factory=lambda: {mark: _Spelling(decimal=mark) for mark in ".,"})
     any_value: bool = False
     nested: bool = False  # lists, bytes and the like
@@ -126,12 +133,14 @@ class _Seen:
     def _add_day(self, text: str) -> None:
         if self.days is None:
             return
+        found = next((each for each, spelled in _DAYS.items() if spelled.fullmatch(text)), None)
         try:
-            if not _DATE.fullmatch(text):  # fromisoformat also takes 20310131, which is an integer here
+            if found is None or self.day_format not in (None, found):
                 raise ValueError
-            self.days.stretch(Decimal(date.fromisoformat(text).toordinal()))
+            self.days.stretch(Decimal(datetime.strptime(text, found).toordinal()))
         except ValueError:
             self.days = None
+        self.day_format = found
 
     def numbers_by(self, marks: _Marks) -> _Spelling | None:
         """The column as numbers, if that is what it holds."""
@@ -172,7 +181,7 @@ def _marks_of(table: Table, seen: dict[str, _Seen]) -> _Marks | None:
         for mark in ".,"
         for thousands in (None, *sorted({each for found in texts for each in found.numbers[mark].marks}))
     ]
-    by_commas = table.dialect is None or table.dialect.separator == ","
+    by_commas = table.dialect is None or (table.dialect.separator == "," and len(seen) > 1)
     unsure = not by_commas and any(found.numbers["."].possible and found.numbers["."].ambiguous for found in texts)
 
     def columns(marks: _Marks) -> list[_Spelling]:
@@ -224,13 +233,17 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
     yield f"epsilon = {epsilon}"
     yield f"expected_rows = {rows}  # counted, and public: a release has as many rows as its table"
     marks = _marks_of(table, seen)
+    reading: dict[str, str | None] = {}
+    if any(part.encoding == GUESSED_ENCODING for part in table.parts):
+        reading["encoding"] = GUESSED_ENCODING
     if marks is not None:  # numbers written as text
+        reading |= {"decimal": marks.decimal, "thousands": marks.thousands}
+    read = {key: value for key, value in reading.items() if value is not None}
+    if read:
         yield ""
         yield "[table]"
-        yield f"decimal = {toml_text(marks.decimal)}"
-        if marks.thousands is not None:
-            yield f"thousands = {toml_text(marks.thousands)}"
-        yield f"unconfirmed = [{', '.join(map(toml_text, ['decimal', 'thousands'][: 1 + bool(marks.thousands)]))}]"
+        yield from (f"{key} = {toml_text(value)}" for key, value in read.items())
+        yield f"unconfirmed = [{', '.join(map(toml_text, read))}]"
     for name, found in seen.items():
         yield ""
         as_text = not _is_number(table.schema.field(name).type)
@@ -264,7 +277,7 @@ def _column_lines(name: str, found: _Seen, marks: _Marks) -> Iterator[str]:
         yield 'kind  = "date"'
         yield f"lower = {date(first.year, 1, 1).isoformat()}"
         yield f"upper = {(date(last.year, 12, 31) if last.year > first.year else _year_end(last)).isoformat()}"
-        yield 'format = "%Y-%m-%d"'
+        yield f"format = {toml_text(found.day_format or '%Y-%m-%d')}"
         guessed += ["lower", "upper", "format"]
     elif kind == "category":
         yield 'kind = "category"'

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankveil.engines.arrays import filled, null_of, nulls_of, text_array, value_array, values_of
-from rankveil.engines.spelling import PLAIN, SPECIAL_TEXT, Marks, respelled
+from rankveil.engines.spelling import PLAIN, SPECIAL_TEXT, Marks, number_texts, respelled
 
 MISSING = -1
 DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
@@ -31,7 +31,6 @@ DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
 _NUMBER_TEXT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _THREE_DECIMALS = r"^[+-]?[1-9]\d{0,2}\.\d{3}$"  # or thousands: 9.734
 
-_LARGEST_EXACT = 2.0**53 - 1
 
 _EPOCH = datetime.date(1970, 1, 1)
 _YEAR = 366  # days
@@ -68,22 +67,9 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def texts_of(array: pa.Array) -> pa.Array:
-    """Texts without white space around them, whatever the array holds: those of numbers say the number, not its type.
-
-    PRIVACY: one missing value makes floats of whole numbers in pandas, one with more decimals another scale of all. The
-    label of a value must not depend on that.
-    """
-    if pa.types.is_floating(array.type):
-        numbers = array.cast(pa.float64())
-        held = values_of(numbers)
-        whole = np.abs(held) <= _LARGEST_EXACT  # False for NaN
-        whole[whole] = held[whole] == np.floor(held[whole])
-        integers = value_array(np.where(whole, held, 0).astype(np.int64)).cast(pa.string())
-        spelled = pc.if_else(value_array(whole), integers, numbers.cast(pa.string()))
-        return pc.if_else(pc.is_null(numbers, nan_is_null=True), null_of(pa.string()), spelled)
-    if pa.types.is_decimal(array.type):
-        texts = array.cast(pa.string())
-        return pc.replace_substring_regex(texts, pattern=r"^([^.]*?)\.0*$|^([^.]*\.\d*[1-9])0+$", replacement=r"\1\2")
+    """Texts without white space around them, whatever the array holds."""
+    if pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
+        return number_texts(array)
     if not _is_text(array) or pa.types.is_string_view(array.type):  # Arrow cannot trim views
         array = array.cast(pa.string())
     return pc.utf8_trim_whitespace(array)

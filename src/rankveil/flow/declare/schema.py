@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from rankveil.engines import Table
+from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.engines.spelling import Marks
 from rankveil.errors import DomainError, PlanError, TableError
 from rankveil.flow.declare.domain import (
@@ -109,6 +110,12 @@ def declare(plan: Plan, table: Table) -> Schema:
             f"The table {table.name} has {_listed(undeclared)}, which the plan does not mention.",
             remedy='Declare the column, or say kind = "drop" to leave it out of the release.',
         )
+    if plan.table.encoding is None and any(part.encoding == GUESSED_ENCODING for part in table.parts):
+        # PRIVACY: one byte of one record would decide how the labels of all others are read.
+        raise TableError(
+            f"The table {table.name} is not UTF-8 text, and the plan does not say which encoding it is in.",
+            remedy=f'Add it to [table]; Western office programs write encoding = "{GUESSED_ENCODING}".',
+        )
     return _schema(plan, in_table, _null_tokens(plan, text=table.format == "csv"), _marks(plan, table))
 
 
@@ -116,11 +123,11 @@ def _marks(plan: Plan, table: Table) -> Marks:
     """How texts of the table spell numbers.
 
     In a text file whose fields commas separate the point is the decimal mark. In others the plan has to say so before a
-    text such as 9.734, which may mean nine thousand, is read.
+    text such as 9.734, which may mean nine thousand, is read. A single column has no separator that could tell.
     """
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
-    marks = plan.table.marks
-    return replace(marks, stated=marks.stated or table.format != "csv" or separator == ",")
+    marks, by_commas = plan.table.marks, separator == "," and len(table.schema.names) > 1
+    return replace(marks, stated=marks.stated or table.format != "csv" or by_commas)
 
 
 def declare_alone(plan: Plan) -> Schema:

@@ -20,7 +20,7 @@ from rankveil.engines import RowProgress, silent
 from rankveil.errors import OutputError
 from rankveil.flow.relink import Rows
 from rankveil.flow.write.files import FileFormat, Written, write_rows
-from rankveil.flow.write.swap import CERTIFICATE_NAME, prepared, recover, refuse_taken, swap_in, sync
+from rankveil.flow.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, prepared, recover, refuse_taken, swap_in, sync
 
 
 class OutputFolder:
@@ -44,6 +44,16 @@ class OutputFolder:
             ) from None
         recover(self.path)
         refuse_taken(self.path, overwrite=overwrite)
+
+    def refuse_to_replace(self, inputs: Iterable[Path]) -> None:
+        """Refuse if the table itself lies where the release is to go: it would be gone."""
+        ours = [(self.path / name).resolve() for name in RELEASE_NAMES]
+        for path in inputs:
+            if any(path.resolve() == place or place in path.resolve().parents for place in ours):
+                raise OutputError(
+                    f"The table {path.name} lies where the release is to go, and would be replaced by it.",
+                    remedy="Choose another folder with --out.",
+                )
 
     def publish(
         self, rows: Rows, separator: str, certify: Callable[[Written], str], progress: RowProgress = silent

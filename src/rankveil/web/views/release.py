@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from rankveil.errors import PlanError, RankveilError
 from rankveil.flow.declare import Plan
-from rankveil.meaning import LARGE, in_words, needs_consent
+from rankveil.meaning import in_words, needs_consent, needs_words
 from rankveil.methods import method_named
 from rankveil.pipeline import check_consent
 from rankveil.web import jobs
@@ -35,6 +35,7 @@ def _page(ask: Ask, working: Working, error: RankveilError | None, status: int =
     made = jobs.releases_of(working)
     budget, trouble = _budget(ask, working)
     method, epsilon = method_named(plan.release.method), plan.release.epsilon
+    delta = plan.release.delta
     return ask.step(
         "release.html.jinja",
         working,
@@ -43,8 +44,8 @@ def _page(ask: Ask, working: Working, error: RankveilError | None, status: int =
         plan=plan,
         plan_sha256=plan.sha256(),
         method=method,
-        large=in_words(epsilon, plan.release.delta) if method.differentially_private and epsilon > LARGE else None,
-        needs_consent=method.differentially_private and needs_consent(epsilon),
+        large=in_words(epsilon, delta) if method.differentially_private and needs_words(epsilon, delta) else None,
+        needs_consent=method.differentially_private and needs_consent(epsilon, delta),
         budget=budget,
         trouble=trouble,
         guesses_left=guesses_left(plan),
