@@ -28,6 +28,7 @@ from rankveil.audit.replay.campaign import SIZES
 from rankveil.audit.replay.pair import Outcome, run_pair
 from rankveil.audit.replay.plans import Case, made_case
 from rankveil.audit.replay.ways import LOCAL_WAYS, Way
+from rankveil.engines import source
 from rankveil.engines import table as tables
 from rankveil.errors import OutputError
 from rankveil.flow.budget import Budget, Noise
@@ -198,6 +199,14 @@ def test_types_that_depend_on_one_record_are_caught(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(tables.Table, "rebuild", rebuild)
     assert "types" in first_problem(tmp_path, named("pandas", "pandas, nullable types")).different
+
+
+def test_categories_of_objects_that_get_one_type_together_are_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(source, "_holds_objects", lambda dtype: dtype == object)
+    found = first_problem(tmp_path, named("pandas, categories of objects"))
+    assert "times what the certificate claims" in found.problems[0]
 
 
 @pytest.mark.parametrize("module", [aligned, records], ids=["aligned", "laplace"])
