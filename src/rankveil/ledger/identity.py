@@ -5,11 +5,12 @@ Guarantee    Without the ledger's key an identity tells nothing about the table,
 Argument     HMAC-SHA256 of the fingerprint of the table's values, or of the name of its population, under a random key
              of 256 bits that is kept in a file of its own, readable by its owner only. The key stays in this process.
 Sets         A release has several identities, and spends the budget of each: its table as it is read without a plan,
-             its table as the plan reads it where that is another one, its population if the plan names one. In a
-             ledger that has entries of format 1, its table also as those knew it: by the bytes of its file.
-Not covered  A table with one changed value has an identity of its own. Where several extracts hold the same people, the
-             plan names their `population`, and they share one budget. Names are for people to read; they are no part
-             of an identity.
+             its table as the plan reads it, with all columns and without those that it drops, where those are others;
+             its population if the plan names one. In a ledger that has entries of format 1, its table also as those
+             knew it: by the bytes of its file. The ledger adds what entries have named beside these (store.py).
+Not covered  A table with one changed value that the plan reads has an identity of its own. Where several extracts hold
+             the same people, the plan names their `population`, and they share one budget. Names are for people to
+             read; they are no part of an identity.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The ledger's file: what was spent, in entries that are only ever added.
 
 Guarantee    A release is entered before its noise is drawn, and an entry is never taken back. An entry counts for all
-             the identities it names, and every cap on any of them is kept. Processes that release at the same time
-             cannot together spend more than a cap allows. A changed, removed or reordered entry shows.
+             the identities it names, and every cap on any of them is kept; what an entry has named beside a table is
+             named by later entries on it too. Processes that release at the same time cannot together spend more than
+             a cap allows. A changed, removed or reordered entry shows.
 Argument     Checking what is left and adding the entry happen in one transaction that locks the file for writing
              (BEGIN IMMEDIATE) and is synced to the disk before it returns. Each entry carries an HMAC, under the
              ledger's key, of its content and of the HMAC of the entry before it. The certificate of a release quotes

@@ -112,12 +112,14 @@ def content_identities(working: Working, book: Ledger) -> list[Identity]:
     """The table's identities in the ledger, remembered for as long as the file has not changed."""
     state, plan = working.read(), working.plan()
     known, name = state.identity, plan.publication.title or state.name
-    if known.get("ledger") == str(book.path) and state.uploaded and "identities" in known:
+    reading = repr(plan.text_reading)
+    ours = known.get("ledger") == str(book.path) and state.uploaded and "identities" in known
+    if ours and (known.get("reading") == reading or not Path(state.table).exists()):
         return _remembered(known, name)  # a copy of ours does not change, and may have been removed
     path = table_of(state)
     facts, older = path.stat(), book.continues_format_1
     stamp = {"ledger": str(book.path), "bytes": facts.st_size, "changed": facts.st_mtime_ns, "older": older}
-    stamp |= {"reading": repr(plan.text_reading)}
+    stamp |= {"reading": reading}
     if known | stamp == known and "identities" in known:
         return _remembered(known, name)
     found = identities(open_dialect(working, path), book.key, name=name, reading=plan.text_reading, older=older)
