@@ -338,7 +338,7 @@ def test_an_officer_replays_a_plan_and_a_table_of_their_own(tmp_path: Path, cli:
     assert "INTERNAL" in written
     assert "people.csv" in written
     for text in ("nurse", "pilot", "77"):
-        assert text not in run.text, "no value of the table is shown"
+        assert text not in run.text.replace(str(tmp_path), ""), "no value of the table is shown"
         assert text not in written.partition("</style>")[2]
     assert not page.exists()
 
@@ -442,6 +442,6 @@ def test_a_table_in_parquet_goes_through_frames_as_well(tmp_path: Path) -> None:
     ages = pa.array([41, None, 77] * 5, pa.int32())
     papq.write_table(pa.table({"age": ages, "job": ["nurse", "clerk", "pilot"] * 5}), tmp_path / "people.parquet")
     given, read = Given.read(tmp_path / "people.parquet", Plan.load(plan))
-    result = replay(pairs=30, plan=read, table=given)
+    result = replay(pairs=50, plan=read, table=given)
     assert result.problems == []
     assert {"Parquet", "pandas", "polars", "Arrow"} <= set(result.ways)
