@@ -26,7 +26,7 @@ from rankveil.flow.relink import Rows
 from rankveil.flow.write import FileFormat, OutputFolder, Written, as_arrow
 from rankveil.flow.write.spread import BatchMaker, write_spread
 from rankveil.fragments import fragment
-from rankveil.ledger import Identity, Ledger, Reservation, default_ledger_path, identities
+from rankveil.ledger import Ledger, Reservation, default_ledger_path, identities
 from rankveil.meaning import LARGE_DELTA, NEEDS_CONSENT, beyond, in_words
 from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
@@ -257,7 +257,6 @@ class _Book:
     """A release's entry in the ledger."""
 
     path: Path
-    identities: list[Identity]
     reservation: Reservation
     clock: Callable[[], datetime]
 
@@ -288,11 +287,11 @@ class _Book:
             said = [method.name, *(f"{what} accepted" for what in _weak(plan, method))]
             note = ", ".join([*said, *([f"reference {reference}"] if reference else [])])
             reservation = ledger.spend(found, epsilon, Fraction(plan.release.delta or 0), note)
-        return cls(where, found, reservation, clock)
+        return cls(where, reservation, clock)
 
     def published(self, what: str) -> None:
         with Ledger(self.path, clock=self.clock) as ledger:
-            ledger.published(self.identities, self.reservation, what)
+            ledger.published(self.reservation.identities, self.reservation, what)
 
 
 def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon: bool = False) -> Method:

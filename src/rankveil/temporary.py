@@ -26,6 +26,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from rankveil.errors import OutputError
+
 _OURS = re.compile(r"\.rankveil-([0-9a-f]{8})-([0-9a-f]{8})-\w+(\.internal)?\.tmp")
 _UNKNOWN = "0" * 8
 Finish = Callable[[Path], None]
@@ -65,6 +67,33 @@ def temporary_folder(folder: Path, finish: Finish) -> Iterator[Path]:
             finish(path)
             shutil.rmtree(path)
         os.close(handle)
+
+
+@contextmanager
+def own_folder(purpose: str) -> Iterator[Path]:
+    """A temporary folder where the system keeps such; those that killed runs have left there are removed first.
+
+    It lies in a folder that only runs of this purpose and user have anything in, so that all may be swept.
+    """
+    place = Path(tempfile.gettempdir()) / f"rankveil-{purpose}-{os.geteuid()}"
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        facts = place.lstat()
+        theirs = not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077
+    except OSError:
+        theirs = True
+    if theirs:
+        raise OutputError(
+            f"The folder {place} for temporary files cannot be made, or is not this user's alone.",
+            remedy="Remove it, or name another place for temporary files with TMPDIR.",
+        )
+    sweep(place, _nothing)
+    with temporary_folder(place, _nothing) as folder:
+        yield folder
+
+
+def _nothing(path: Path) -> None:
+    """Nothing to be finished."""
 
 
 def sweep(folder: Path, finish: Finish | None = None) -> None:

@@ -6,6 +6,11 @@ Pairs follow from their names, so a test that passes once passes always.
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -23,7 +28,9 @@ from rankveil.audit.replay.campaign import SIZES
 from rankveil.audit.replay.pair import Outcome, run_pair
 from rankveil.audit.replay.plans import Case, made_case
 from rankveil.audit.replay.ways import LOCAL_WAYS, Way
+from rankveil.engines import source
 from rankveil.engines import table as tables
+from rankveil.errors import OutputError
 from rankveil.flow.budget import Budget, Noise
 from rankveil.flow.declare import Plan, again, domain
 from rankveil.flow.declare.domain import Grid
@@ -194,6 +201,14 @@ def test_types_that_depend_on_one_record_are_caught(monkeypatch: pytest.MonkeyPa
     assert "types" in first_problem(tmp_path, named("pandas", "pandas, nullable types")).different
 
 
+def test_categories_of_objects_that_get_one_type_together_are_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(source, "_holds_objects", lambda dtype: dtype == object)
+    found = first_problem(tmp_path, named("pandas, categories of objects"))
+    assert "times what the certificate claims" in found.problems[0]
+
+
 @pytest.mark.parametrize("module", [aligned, records], ids=["aligned", "laplace"])
 def test_a_layout_copied_from_the_table_is_caught(module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "read_again", again._as_stored)
@@ -326,6 +341,48 @@ def test_an_officer_replays_a_plan_and_a_table_of_their_own(tmp_path: Path, cli:
         assert text not in run.text, "no value of the table is shown"
         assert text not in written.partition("</style>")[2]
     assert not page.exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from rankveil.audit.replay import Given, campaign
+from rankveil.flow.declare import Plan
+
+def run_pair(case, folder, engine):
+    case.way.make(case.original, case.plan, (), folder)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+campaign.run_pair = run_pair
+table, plan = Given.read(Path(sys.argv[1]), Plan.load(sys.argv[2]))
+campaign.replay(pairs=1, plan=plan, table=table)
+"""
+
+
+def test_what_a_killed_replay_has_left_of_a_table_is_for_its_owner_alone_and_goes_with_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, table = write_table(tmp_path)
+    place = tmp_path / "tmp"
+    place.mkdir()
+    run = subprocess.run([sys.executable, "-c", KILLED, table, plan], env={**os.environ, "TMPDIR": str(place)})
+    assert run.returncode == -signal.SIGKILL
+    left = [path for path in place.rglob("*") if path.is_file()]
+    assert any(b"nurse" in path.read_bytes() for path in left), "the table was written"
+    (folder,) = place.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    replay(pairs=1, plan=Plan.load(plan))
+    assert [path for path in place.rglob("*") if path != folder] == []
+
+
+def test_a_place_for_temporary_files_that_others_may_look_into_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"rankveil-replay-{os.geteuid()}").mkdir(mode=0o755)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(OutputError, match="not this user's alone"):
+        replay(pairs=1)
 
 
 def test_a_plan_alone_is_replayed_on_made_tables_and_its_page_is_for_anyone(tmp_path: Path) -> None:

@@ -84,6 +84,29 @@ def test_a_cap_and_a_spend_that_knew_a_table_by_its_bytes_still_bind(tmp_path: P
         assert sorted(account.spent_epsilon for account in ledger.accounts()) == [Fraction(1, 2), Fraction(3, 4)]
 
 
+def test_a_cap_that_knew_a_table_by_its_bytes_binds_copies_once_the_file_itself_was_released(
+    tmp_path: Path, table: Path
+) -> None:
+    path, identity = tmp_path / "ledger.sqlite", older_identity(table.read_bytes())
+    older_ledger(path, [(identity, "cap", "1", "0", ""), (identity, "spend", "1/4", "0", "x")])
+    rv.release(table, PLAN, ledger=path)
+    (tmp_path / "sorted.csv").write_text("a\n" + "1\n" * 20 + "2\n" * 20 + "3\n" * 20)
+    for copy in (tmp_path / "sorted.csv", pa.table({"a": [3, 2, 1] * 20})):
+        with pytest.raises(BudgetError, match=r"this table \(people\.csv\)"):
+            rv.release(copy, PLAN, ledger=path)
+
+
+def test_a_population_of_an_older_ledger_leads_to_none_of_its_tables(tmp_path: Path, table: Path) -> None:
+    path, people = tmp_path / "ledger.sqlite", population_identity("patients", KEY).digest
+    older_ledger(path, [(people, "spend", "1", "0", "x")])
+    rv.release(table, PLAN.with_release(population="patients"), ledger=path)
+    other = pa.table({"a": [3, 2, 1, 0] * 20})
+    rv.release(other, PLAN.with_release(population="patients"), ledger=path)
+    with Ledger(path) as ledger:
+        assert ledger.entries()[-1].name == "arrow table in memory, patients"
+        assert [found.kind for found in ledger.entries()[-1].identities] == ["table", "file", "population"]
+
+
 def test_a_population_that_was_capped_in_an_older_ledger_is_still_capped(tmp_path: Path, table: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     people = population_identity("patients", KEY).digest

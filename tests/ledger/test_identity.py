@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 import pytest
@@ -19,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankveil.engines import LocalEngine, open_table
-from rankveil.engines.content import Content, TextReading
+from rankveil.engines.content import Content, TextReading, _words
 from rankveil.engines.spelling import Marks
 from rankveil.ledger import identities, population_identity
 
@@ -204,6 +205,110 @@ def test_a_number_is_one_number_however_it_is_written(number: Decimal) -> None:
     wanted = known(pa.table({"a": [float(number)]}))
     for text in (str(number), f" {number} ", f"{number:+f}", f"{float(number)!r}", f"{number}0", f"{number:e}"):
         assert known(pa.table({"a": [text]})) == wanted
+
+
+NASTY = [
+    *("inf", "-inf", "+inf", "Infinity", "INF", "nan", "NAN", "-nan", "nan(x)", "infinit", "1e400", "-1e400", "1e-400"),
+    *("0e999999", "1e999999", "5.", ".5", "+5", "-0", "0x10", "1_000", "9" * 400, "1e", "e1", ".", "+", "1 2", "\x00"),
+    *("", " ", "NA", "?", "None", "true", "TRUE", "t", "Yes", "n", "0", "1", "1.0", "٣", "0.1", "0.10000000149011612"),
+    *("2031-01-31", "2031-02-30", "2031-01-31 12:00", "2031-01-31T12:00:00Z", "12:00:00", "12:00:00.50", "12:00:00.0"),
+    *("31.01.2031", "20310131", "1.234,5", "1,5", "-9"),
+]
+READINGS = [
+    None,
+    TextReading(Marks(",", "."), ("-9",)),
+    TextReading(date_formats=(("a", "%Y-%m-%d"),)),
+    TextReading(date_formats=(("a", "%d.%m.%Y"),)),
+    TextReading(date_formats=(("a", "%Y%m%d"),)),
+    TextReading(truths=("a",)),
+]
+
+
+@given(st.sampled_from(READINGS), st.lists(st.sampled_from(NASTY) | cells, max_size=12), st.sampled_from([0, 150]))
+def test_the_word_of_a_text_depends_on_this_text_alone(
+    reading: TextReading | None, texts: list[str | None], numbers: int
+) -> None:
+    """Also where so many numbers stand before it that all others are expected to be numbers."""
+    of_column = None if reading is None else reading.of("a")
+    texts = ["7"] * numbers + texts
+    together = _words(pa.array(texts, pa.string()), of_column)
+    each = {text: _words(pa.array([text], pa.string()), of_column)[0] for text in texts}
+    assert together.tolist() == [each[text] for text in texts]
+
+
+def test_infinite_texts_are_infinite_numbers() -> None:
+    wanted = known(pa.table({"a": [float("inf"), float("-inf"), 1.0]}))
+    assert known(pa.table({"a": ["Infinity", "-inf", "1"]})) == known(pa.table({"a": ["1", "-INF", "+inf"]})) == wanted
+
+
+def read_by(plan: TextReading, source: object) -> set[str]:
+    return {identity.digest for identity in identities(open_table(source), KEY, reading=plan)}
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 0, None], ["yes", "NO", "NA"], ["t", "F", ""], ["Y", "n", None], [1.0, 0.0, None]]
+)
+def test_truth_values_are_one_table_however_they_are_spelled_if_the_plan_says_so(values: list[object]) -> None:
+    plan = TextReading(truths=("a",))
+    table = pa.table({"a": [True, False, None], "b": [1, 0, 2]})
+    assert known(table) in read_by(plan, pa.table({"a": values, "b": [1, 0, 2]}))
+    assert known(table) in read_by(plan, pa.table({"a": pa.array(values).dictionary_encode(), "b": [1, 0, 2]}))
+    assert known(table) not in read_by(plan, pa.table({"a": values[::-1], "b": [1, 0, 2]}))
+    assert known(table) not in read_by(TextReading(), pa.table({"a": values, "b": [1, 0, 2]}))
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        pa.array([datetime.datetime(2031, 1, 31, 12, 30), datetime.datetime(1931, 1, 31, 1), None]),
+        pa.array(["2031-01-31 12:30", "1931-01-31T01:00:00", None]),
+        pa.array(["2031-01-31", "1931-01-31", "NA"]),
+    ],
+)
+def test_the_time_of_day_does_not_count_where_the_plan_reads_days(late: pa.Array) -> None:
+    days = pa.table({"a": pa.array([datetime.date(2031, 1, 31), datetime.date(1931, 1, 31), None])})
+    plan = TextReading(date_formats=(("a", "%Y-%m-%d"),))
+    assert known(days) in read_by(plan, pa.table({"a": late}))
+
+
+def test_days_that_are_spelled_like_numbers_are_days_if_the_plan_says_so() -> None:
+    days = pa.table({"a": [datetime.date(2031, 1, 31)]})
+    assert known(days) in read_by(TextReading(date_formats=(("a", "%Y%m%d"),)), pa.table({"a": ["20310131"]}))
+
+
+def test_columns_that_the_plan_drops_may_come_and_go() -> None:
+    table = pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]})
+    more = table.append_column("c", pa.array([1, 1, 1])).append_column("d", pa.array([4, 5, 6]))
+    plan = TextReading(dropped=("c", "d"))
+    assert known(table) in read_by(plan, more)
+    assert read_by(plan, table) == {known(table)}
+    assert known(more) in read_by(plan, more)
+    assert known(table) not in read_by(TextReading(dropped=("c",)), more)
+    assert known(table) not in read_by(plan, pa.table({"a": [1, 2, 3], "c": [1, 1, 1]}))
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=50))
+def test_numbers_of_single_precision_are_those_of_the_text_file_that_is_written_of_them(numbers: list[float]) -> None:
+    single = pa.table({"a": pa.array(numbers, pa.float32())})
+    texts = [str(np.float32(number)) for number in numbers]
+    assert known(pa.table({"a": texts})) == known(single)
+
+
+@pytest.mark.parametrize("values", [[1, 1, 2, None, None], ["x", "x", "1", None, ""], [True, True, False, None, None]])
+def test_runs_are_the_values_they_stand_for(values: list[object]) -> None:
+    plain = pa.array(values)
+    runs = pc.run_end_encode(plain)
+    assert known(pa.table({"a": runs})) == known(pa.table({"a": plain}))
+    assert known(pa.table({"a": runs.slice(1, 3)})) == known(pa.table({"a": plain.slice(1, 3)}))
+
+
+def test_a_time_of_day_is_one_however_it_is_stored() -> None:
+    times = [datetime.time(12, 0), datetime.time(1, 2, 3, 500), None]
+    wanted = known(pa.table({"a": pa.array(times, pa.time64("us"))}))
+    assert known(pa.table({"a": pa.array(times, pa.time64("ns"))})) == wanted
+    assert known(pd.DataFrame({"a": times})) == wanted
+    assert known(pa.table({"a": ["12:00:00", "01:02:03.000500", ""]})) == wanted
+    assert known(pa.table({"a": ["12:00:00.0", "01:02:03.0005", ""]})) == wanted
 
 
 def test_columns_that_no_plan_could_read_count_as_well() -> None:

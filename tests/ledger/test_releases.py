@@ -12,7 +12,7 @@ import rankveil as rv
 from rankveil.engines import open_table
 from rankveil.errors import BudgetError, DomainError
 from rankveil.flow import budget
-from rankveil.ledger import Ledger, identities
+from rankveil.ledger import Ledger, identities, population_identity
 from rankveil.noise import SeededSource
 from tests.support import integer, plan_text
 
@@ -93,6 +93,17 @@ def test_a_cap_of_a_table_holds_for_a_plan_that_names_a_population_or_drops_anot
     for plan in (other, other.with_release(population="patients")):
         with pytest.raises(BudgetError, match=r"this table \(arrow table in memory\)"):
             rv.release(table, plan)
+
+
+def test_a_cap_of_a_population_holds_for_its_tables_whatever_later_plans_call_it(ledger_of_this_test: Path) -> None:
+    with Ledger(ledger_of_this_test) as ledger:
+        ledger.cap([population_identity("patients", ledger.key)], Fraction(1), Fraction(0))
+    rv.release(TABLE, PLAN.with_release(population="patients"))
+    for plan in (PLAN, PLAN.with_release(population=" patients "), PLAN.with_release(population="others")):
+        with pytest.raises(BudgetError, match=r"this population \(patients\)"):
+            rv.release(TABLE, plan)
+    with Ledger(ledger_of_this_test) as ledger:
+        assert [(account.releases, account.unpublished) for account in ledger.accounts()] == [(1, 0), (1, 0)]
 
 
 def test_the_ledger_calls_a_table_by_its_file_or_by_the_title_of_the_publication(

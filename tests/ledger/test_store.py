@@ -265,6 +265,94 @@ def test_identities_of_a_table_that_share_all_entries_are_one_account_under_its_
     assert (account.name, account.spent_epsilon) == ("renamed.csv", 2)
 
 
+def test_a_cap_of_a_population_binds_a_table_of_it_whose_plan_no_longer_names_it(ledger: Ledger) -> None:
+    ledger.cap([PATIENTS], ONE, Fraction(0))
+    first = ledger.spend([*of("t"), PATIENTS], Fraction(1, 4), Fraction(0), "x")
+    second = ledger.spend(of("t"), Fraction(1, 4), Fraction(0), "x")
+    assert list(second.identities) == [*of("t"), PATIENTS] == list(first.identities)
+    with pytest.raises(BudgetError, match=r"this population \(patients\)"):
+        ledger.spend(of("t"), Fraction(3, 4), Fraction(0), "x")
+    with pytest.raises(BudgetError, match=r"This population \(patients\) has a cap"):
+        ledger.spend(of("t"), None, Fraction(0), "published:ranking")
+    assert [account.label for account in ledger.accounts_of(of("t"))] == ["t.csv", "patients"]
+
+
+def test_no_link_leads_from_a_population_to_its_other_tables(ledger: Ledger) -> None:
+    ledger.cap(of("t"), ONE, Fraction(0))
+    ledger.spend([*of("t"), PATIENTS], ONE, Fraction(0), "x")
+    assert list(ledger.spend([*of("u"), PATIENTS], ONE, Fraction(0), "x").identities) == [*of("u"), PATIENTS]
+    assert list(ledger.spend([PATIENTS], ONE, Fraction(0), "x").identities) == [PATIENTS]
+    assert list(ledger.spend(of("u"), ONE, Fraction(0), "x").identities) == [*of("u"), PATIENTS]
+
+
+def test_a_cap_of_a_table_without_a_plan_binds_copies_that_a_plan_reads_as_the_same(ledger: Ledger) -> None:
+    ledger.cap(of("as-it-is"), ONE, Fraction(0))
+    ledger.spend(of("as-it-is", "read"), ONE, Fraction(0), "x")
+    with pytest.raises(BudgetError, match=r"this table \(as-it-is\.csv\)"):
+        ledger.spend(of("copy", "read"), ONE, Fraction(0), "x")
+
+
+def test_tables_without_a_cap_do_not_make_entries_longer(ledger: Ledger) -> None:
+    for number in range(5):
+        assert len(ledger.spend(of(f"day-{number}", "read"), ONE, Fraction(0), "x").identities) == 2
+
+
+@pytest.mark.parametrize("every", [2, 1000])
+def test_links_outlive_a_checkpoint(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, every: int) -> None:
+    monkeypatch.setattr(store.checkpoint, "EVERY", every)
+    ledger.cap([PATIENTS], ONE, Fraction(0))
+    ledger.spend([*of("t"), PATIENTS], ONE, Fraction(0), "x")
+    for number in range(5):
+        ledger.spend(of(f"u{number}"), ONE, Fraction(0), "x")
+    with pytest.raises(BudgetError, match=r"this population \(patients\)"):
+        ledger.spend(of("t"), ONE, Fraction(0), "x")
+    assert ledger.checkpoint_fits()
+
+
+# What the file may hold
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "CREATE TRIGGER t BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = NEW.number; END",
+        "CREATE TRIGGER no_delete BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER t AFTER INSERT ON checkpoints BEGIN DELETE FROM checkpoints; END",
+        "CREATE VIEW v AS SELECT * FROM entries",
+        "CREATE INDEX i ON entries(kind)",
+        "CREATE TABLE more (x)",
+    ],
+)
+def test_a_file_that_holds_more_than_a_ledger_does_is_refused(tmp_path: Path, planted: str) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path) as ledger:
+        raw = sqlite3.connect(path)
+        raw.execute("DROP TRIGGER no_delete")
+        raw.execute(planted)
+        raw.commit()
+        raw.close()
+        with pytest.raises(BudgetError, match="was tampered with"):
+            ledger.spend(of("t"), ONE, Fraction(0), "x")
+    with pytest.raises(BudgetError, match="was tampered with"):
+        Ledger(path)
+
+
+def test_an_entry_that_the_file_does_not_keep_is_no_entry(ledger: Ledger) -> None:
+    # A trigger of this connection alone: the file itself looks as it should.
+    ledger._connection.execute("CREATE TEMP TRIGGER t BEFORE INSERT ON main.entries BEGIN SELECT RAISE(IGNORE); END")
+    with pytest.raises(BudgetError, match="was tampered with"):
+        ledger.spend(of("t"), ONE, Fraction(0), "x")
+
+
+def test_entries_that_do_not_hold_are_not_added_up(ledger: Ledger) -> None:
+    ledger.spend(of("t"), ONE, Fraction(0), "x")
+    ledger._connection.execute("DROP TRIGGER no_update")
+    ledger._connection.execute("UPDATE entries SET epsilon = '1/1000'")
+    with pytest.raises(BudgetError, match="entry 1 does not fit its seal"):
+        ledger.accounts()
+
+
 # What counts as a release
 
 

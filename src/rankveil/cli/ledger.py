@@ -67,6 +67,8 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
     `releases` counts those that were published: written, or handed over in memory. "Spent, not published" is a run that
     was refused, failed or was killed after it had paid. Runs that were refused before are not entered.
 
+    All entries are verified first; a ledger that does not hold is not added up (see `rankveil ledger verify`).
+
     \b
       rankveil ledger show --json
     """
@@ -80,7 +82,11 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
         print_json(
             {
                 "tables": [
-                    {key: str(value) if value is not None else None for key, value in asdict(account).items()}
+                    {
+                        key: str(value) if value is not None else None
+                        for key, value in asdict(account).items()
+                        if key != "links"  # entries show them
+                    }
                     for account in accounts
                 ],
                 "entries": [{**asdict(line), "name": line.name} for line in lines],

@@ -4,17 +4,20 @@ Guarantee    Tables that hold the same records have one fingerprint, whatever th
              parts, frames), encoding, separator, order of rows, order and names of columns, types and chunks: 7 as an
              integer, as 7.0, or as the text '+7' is one number; a day is one day as a date, as a point in time at
              midnight or as ISO text; null, NaN and what usually stands for missing are one. All columns count.
+             What a plan says (marks of numbers, tokens for missing, which columns are days or truth values, which are
+             dropped) gives further fingerprints: of the table as the plan reads it, with all columns and without
+             those it drops. Copies in which values were converted accordingly share them.
 Argument     Each cell becomes a word of 64 bits that depends on its own value alone. A row is the sum of its words; a
              table is two sums, modulo 2^64, of two scrambled forms of its rows, and their number: commutative, so
              that pieces can be added up in any order, by threads or on other machines, to the same bits.
 Not covered  Collisions are as rare as chance makes them (2^-64 for a pair of tables), but the words are not secret: who
              wants two tables to have one fingerprint can make them so, and shares one budget between them. A table
-             with one changed value has another fingerprint, and so has one with a column more or less.
-Arithmetic   Numbers are compared as float64, points in time to the microsecond: finer differences are not seen, which
-             is the safe side.
+             with one changed value has another fingerprint, and so has one with a column more or less that the plan
+             reads.
+Arithmetic   Numbers are compared as float32, so that 0.1 is one number in both precisions; points in time to the
+             microsecond. Finer differences are not seen, which is the safe side: two tables share a budget.
 
-Plain words are read without a plan, so that a table is known before there is one. What a plan says about texts (marks
-of numbers, tokens for missing, formats of dates) gives a second fingerprint, for copies in which they were converted.
+Plain words are read without a plan, so that a table is known before there is one.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -31,15 +34,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankveil.engines.arrays import filled, nulls_of, text_array, value_array, values_of
-from rankveil.engines.spelling import PLAIN, Marks, respelled
+from rankveil.engines.spelling import FALSE_TEXTS, PLAIN, TRUE_TEXTS, Marks, respelled
 
 Words: TypeAlias = NDArray[np.uint64]
 
 _MISSING_TEXTS = ("", "?", "NA", "N/A", "null", "NULL", "NaN", "nan", "None", "NaT", "<NA>")
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,5})?$"
+_NUMBER = r"(?i)^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)$"
 _MOMENT = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?$"
 _ZONE = r"(\d{2}:\d{2}.*)(Z|[+-]\d{2}:?\d{2})$"
+_CLOCK = r"^\d{2}:\d{2}:\d{2}(\.\d+)?$"
 _LOOK = 100  # texts
+_DAY = 86_400 * 10**6  # microseconds
+_ISO_DAYS = "%Y-%m-%d"
 _MICROSECONDS = len("2031-01-31T12:00:00.000000")
 
 # Arbitrary odd numbers.
@@ -55,58 +61,78 @@ _32, _29 = np.uint64(32), np.uint64(29)
 
 @dataclass(frozen=True)
 class TextReading:
-    """What a plan says about how texts are to be read."""
+    """What a plan says about how values are to be read."""
 
     marks: Marks = PLAIN
     null_values: tuple[str, ...] = ()
-    date_formats: tuple[tuple[str, str], ...] = ()  # of columns by name, where they are not ISO dates
+    date_formats: tuple[tuple[str, str], ...] = ()  # of the columns that hold days, by name
+    truths: tuple[str, ...] = ()  # columns that hold truth values
+    dropped: tuple[str, ...] = ()  # columns that are not read
 
     def of(self, column: str) -> _ColumnReading | None:
-        date_format = dict(self.date_formats).get(column)
-        plain = self.marks.plain and not self.null_values and date_format is None
-        return None if plain else _ColumnReading(self.marks, self.null_values, date_format)
+        date_format, truth = dict(self.date_formats).get(column), column in self.truths
+        plain = self.marks.plain and not self.null_values and date_format is None and not truth
+        return None if plain else _ColumnReading(self.marks, self.null_values, date_format, truth)
 
 
 @dataclass(frozen=True)
 class _ColumnReading:
     marks: Marks
     null_values: tuple[str, ...]
-    date_format: str | None
+    date_format: str | None  # of days
+    truth: bool
+
+    def matters(self, kind: pa.DataType) -> bool:
+        """Whether values of a type may mean something else than they do by themselves."""
+        while pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        if self.truth:
+            return not pa.types.is_boolean(kind)
+        return _is_text(kind) or (self.date_format is not None and pa.types.is_timestamp(kind))
 
 
 @dataclass(frozen=True)
 class Content:
-    """A fold: rows, and two lanes each for the plain words and for those that a plan helps to read."""
+    """A fold: rows, and two lanes each for words without a plan, with it, and of the columns that it does not drop."""
 
     columns: Sequence[str]
     reading: TextReading = TextReading()
 
     def zero(self) -> Words:
-        return np.zeros(5, np.uint64)
+        return np.zeros(7, np.uint64)
 
     def step(self, state: Words, batch: pa.RecordBatch) -> Words:
-        plain, read = np.zeros(batch.num_rows, np.uint64), None
+        plain = np.zeros(batch.num_rows, np.uint64)
+        read: list[Words] = []  # what is to be added
+        left: list[Words] = []  # what is to be taken away
         for place, name in enumerate(self.columns):
             array, reading = batch.column(place), self.reading.of(name)
-            words = _words(array)
+            words = helped = _words(array)
             plain += words
-            if reading is not None and _holds_text(array.type):
-                read = np.zeros(batch.num_rows, np.uint64) if read is None else read
-                read += _words(array, reading) - words
+            if reading is not None and reading.matters(array.type):
+                helped = _words(array, reading)
+                read += [helped, np.negative(words)]
+            if name in self.reading.dropped:
+                left.append(helped)
         state[0] += np.uint64(batch.num_rows)
         lanes = _lanes(plain)
         state[1:3] += lanes
-        state[3:5] += lanes if read is None else _lanes(plain + read)
+        if read:
+            plain = reduce(np.add, read, plain)
+            lanes = _lanes(plain)
+        state[3:5] += lanes
+        state[5:7] += _lanes(reduce(np.subtract, left, plain)) if left else lanes
         return state
 
     def merge(self, first: Words, second: Words) -> Words:
         return np.asarray(first + second)
 
     def digests(self, state: Words) -> list[bytes]:
-        """One fingerprint, or two where the plan helps to read something."""
-        found = dict.fromkeys((state[1:3].tobytes(), state[3:5].tobytes()))
-        head = b"values\0%d\0%d\0" % (len(self.columns), int(state[0]))
-        return [hashlib.sha256(head + lanes).digest() for lanes in found]
+        """The fingerprint without a plan, and those that a plan adds, where they are others."""
+        every, kept = len(self.columns), sum(name not in self.reading.dropped for name in self.columns)
+        sums = ((every, state[1:3]), (every, state[3:5]), (kept, state[5:7]))
+        found = [b"values\0%d\0%d\0" % (columns, int(state[0])) + lanes.tobytes() for columns, lanes in sums]
+        return [hashlib.sha256(content).digest() for content in dict.fromkeys(found)]
 
 
 def _lanes(rows: Words) -> Words:
@@ -124,16 +150,24 @@ def _mixed(words: Words) -> Words:
 
 
 def _words(array: pa.Array, reading: _ColumnReading | None = None) -> Words:
-    """A word for each value."""
+    """A word for each value, which depends on nothing but this value and the reading."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         return _spread(_words(array.dictionary, reading), array.indices)
+    if pa.types.is_run_end_encoded(kind):
+        places = np.arange(array.offset, array.offset + len(array))
+        return _words(array.values, reading)[np.searchsorted(values_of(array.run_ends), places, side="right")]
+    words = _of_type(array, kind, reading)
+    return words if reading is None or not reading.truth else _as_truths(words)
+
+
+def _of_type(array: pa.Array, kind: pa.DataType, reading: _ColumnReading | None) -> Words:
     if pa.types.is_null(kind):
         return np.full(len(array), _MISSING)
     if _is_text(kind):
         return _of_column_of_texts(array.cast(pa.large_string()), reading)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _of_moments(array)
+        return _of_moments(array, reading)
     if pa.types.is_decimal(kind):
         return _of_numbers(array.cast(pa.string()).cast(pa.float64()))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
@@ -157,9 +191,12 @@ def _of_column_of_texts(texts: pa.Array, reading: _ColumnReading | None) -> Word
     if reading is None and _likely_numbers(texts.slice(0, _LOOK)):
         for made in (_unchanged, _without_missing):
             try:
-                return _of_numbers(made(texts).cast(pa.float64()))
+                numbers = made(texts).cast(pa.float64())
             except pa.ArrowInvalid:
                 continue
+            if pc.all(pc.is_finite(numbers), min_count=0).as_py():
+                return _of_numbers(numbers)
+            # Arrow takes more for infinite or not a number than we do.
     listed = texts.dictionary_encode()
     return _spread(_of_texts(listed.dictionary, reading), listed.indices)
 
@@ -180,20 +217,25 @@ def _without_missing(texts: pa.Array) -> pa.Array:
 
 
 def _of_numbers(array: pa.Array) -> Words:
-    numbers = values_of(array) + 0.0  # a copy, without the sign of zero
+    with np.errstate(all="ignore"):
+        rounded = values_of(array).astype(np.float32)
+    rounded += np.float32(0)  # takes the sign of zero away
+    numbers = rounded.astype(np.float64)
     missing = np.isnan(numbers)
     words = numbers.view(np.uint64)
     words ^= _NUMBERS
     return _marked(_mixed(words), array, missing)
 
 
-def _of_moments(array: pa.Array) -> Words:
-    """Days and points in time, the latter as a clock in their own zone shows them."""
+def _of_moments(array: pa.Array, reading: _ColumnReading | None = None) -> Words:
+    """Days and points in time, the latter as a clock in their own zone shows them; by their day if a plan says so."""
     if pa.types.is_timestamp(array.type) and array.type.tz is not None:
         array = pc.local_timestamp(array)
     array = array.cast(pa.timestamp("us"), safe=False)
-    words = values_of(array.cast(pa.int64())).view(np.uint64) ^ _MOMENTS
-    return _marked(_mixed(words), array, None)
+    times = values_of(array.cast(pa.int64()))
+    if reading is not None and reading.date_format is not None:
+        times = times - times % _DAY
+    return _marked(_mixed(times.view(np.uint64) ^ _MOMENTS), array, None)
 
 
 def _marked(words: Words, array: pa.Array, missing: NDArray[np.bool_] | None) -> Words:
@@ -205,24 +247,40 @@ def _marked(words: Words, array: pa.Array, missing: NDArray[np.bool_] | None) ->
 
 
 def _of_texts(texts: pa.Array, reading: _ColumnReading | None = None) -> Words:
-    """Words of texts, each read by itself: missing, a number, a point in time, a truth value, or a text."""
+    """Words of texts, each read by itself: missing, a number, a point in time, a time of day, a truth value, a text."""
     texts = pc.utf8_trim_whitespace(texts)
     missing = (*_MISSING_TEXTS, *(reading.null_values if reading is not None else ()))
     absent = values_of(filled(pc.or_kleene(_among(texts, missing), pc.is_null(texts)), False))
     lower = pc.utf8_lower(texts)
-    words = _of_bytes(pc.if_else(_among(lower, ("true", "false")), lower, texts))
+    truths = ("true", "false") if reading is None or not reading.truth else (*TRUE_TEXTS, *FALSE_TEXTS)
+    words = _of_bytes(pc.if_else(_among(lower, truths), lower, texts))
     moments = _matching(texts, _MOMENT)
-    words[moments] = _of_moment_texts(texts.filter(value_array(moments)), words[moments])
-    if reading is not None and reading.date_format is not None:
+    words[moments] = _of_moment_texts(texts.filter(value_array(moments)), words[moments], reading)
+    clocks = _matching(texts, _CLOCK)
+    words[clocks] = _of_bytes(_without_last_zeros(texts.filter(value_array(clocks))))
+    spelled = texts if reading is None else respelled(texts, reading.marks)
+    numbers = _matching(spelled, _NUMBER)
+    # Arrow reads neither '+5' nor '5.' the same way everywhere; Python does.
+    words[numbers] = _of_numbers(_floats(spelled.filter(value_array(numbers))))
+    if reading is not None and reading.date_format not in (None, _ISO_DAYS):
         days = pc.strptime(texts, format=reading.date_format, unit="s", error_is_null=True)
         dated = values_of(filled(pc.is_valid(days), False))
-        words[dated] = _of_moments(days.drop_null())
-    if reading is not None:
-        texts = respelled(texts, reading.marks)
-    numbers = _matching(texts, _NUMBER)
-    # Arrow reads neither '+5' nor '5.' the same way everywhere; Python does.
-    words[numbers] = _of_numbers(_floats(texts.filter(value_array(numbers))))
+        words[dated] = _of_moments(days.drop_null(), reading)
     words[absent] = _MISSING
+    return words
+
+
+def _without_last_zeros(clocks: pa.Array) -> pa.Array:
+    """Times of day without the end of their fraction that says nothing."""
+    return pc.replace_substring_regex(pc.replace_substring_regex(clocks, r"(\.\d*?)0+$", r"\1"), r"\.$", "")
+
+
+def _as_truths(words: Words) -> Words:
+    """Numbers and texts that a plan reads as truth values."""
+    for texts in (TRUE_TEXTS, FALSE_TEXTS):
+        first, *others = _of_texts(text_array(texts, pa.large_string()))
+        for other in others:
+            words[words == other] = first
     return words
 
 
@@ -234,15 +292,15 @@ def _floats(texts: pa.Array) -> pa.Array:
         return pa.Array.from_buffers(pa.float64(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
-def _of_moment_texts(texts: pa.Array, otherwise: Words) -> Words:
+def _of_moment_texts(texts: pa.Array, otherwise: Words, reading: _ColumnReading | None) -> Words:
     clock = pc.utf8_slice_codeunits(pc.replace_substring_regex(texts, _ZONE, r"\1"), 0, _MICROSECONDS)
     try:
-        return _of_moments(clock.cast(pa.timestamp("us")))
+        return _of_moments(clock.cast(pa.timestamp("us")), reading)
     except pa.ArrowInvalid:  # no such day or hour: a text as any other
         made = otherwise.copy()
         for place, text in enumerate(clock.to_pylist()):
             if _is_moment(text):
-                made[place] = _of_moments(clock.slice(place, 1).cast(pa.timestamp("us")))[0]
+                made[place] = _of_moments(clock.slice(place, 1).cast(pa.timestamp("us")), reading)[0]
         return made
 
 
@@ -291,7 +349,3 @@ def _matching(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _holds_text(kind: pa.DataType) -> bool:
-    return _is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)

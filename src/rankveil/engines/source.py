@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections import Counter
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -196,6 +196,8 @@ def _own_text(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, float):
         return float(value)
+    if isinstance(value, time):
+        return value.isoformat("microseconds")
     if isinstance(value, str | int):
         return str(value)
     return repr(type(value))  # no kind of column takes it: it is refused, without showing it

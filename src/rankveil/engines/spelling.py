@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from rankveil.engines.arrays import null_of, text_array, value_array, values_of
 
 SPECIAL_TEXT = r"(?i)^[+-]?(nan|inf|infinity)$"
+TRUE_TEXTS, FALSE_TEXTS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")  # lower case
 _NO_NUMBER = "no number"
 _LARGEST_EXACT = 2.0**53 - 1
 # By the mark that the plan states: an apostrophe may be curved, a space may be one at which no line breaks.

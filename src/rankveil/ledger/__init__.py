@@ -1,6 +1,7 @@
 """The ledger: an append-only record of what was spent on which table.
 
 store.py       the SQLite file: entries chained by keyed hashes, written in transactions
+layout.py      what that file holds, and nothing else
 accounts.py    what entries add up to
 checkpoint.py  the same at one entry, sealed, so that a spend need not read all entries
 identity.py    which table and population an entry is about: keyed fingerprints that disclose nothing

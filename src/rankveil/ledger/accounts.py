@@ -2,6 +2,8 @@
 
 Guarantee    An entry counts for every identity it names: a spend on a table that the plan says is taken from a
              population is a spend of both. Sums are exact.
+Links        A table remembers what its entries have named beside it: populations, files, and the table that was
+             released as it is read without a plan. From a population no link leads anywhere.
 What counts  A release is a spend whose release was published: written, or handed over in memory. A spend without that
              is `unpublished`: a run that was refused, failed or was killed after it had paid. A run that is refused
              before it pays leaves no entry at all.
@@ -83,6 +85,7 @@ class Account:
     releases: int = 0  # published
     unpublished: int = 0  # spent, not published
     unprotected: int = 0  # releases without a guarantee, published or not
+    links: tuple[Identity, ...] = ()  # what entries have named beside it
 
     @classmethod
     def of(cls, identity: Identity) -> Account:
@@ -103,9 +106,9 @@ class Account:
 
     def with_entry(self, entry: Entry, identity: Identity) -> Account:
         """The account after one more entry."""
-        changed = self
+        changed = self if identity.kind == "population" else self._linked(entry)
         if identity.name or identity.kind != self.kind:
-            changed = replace(self, kind=identity.kind, name=identity.name or self.name)
+            changed = replace(changed, kind=identity.kind, name=identity.name or self.name)
         if entry.kind == "spend":
             return replace(
                 changed,
@@ -120,15 +123,25 @@ class Account:
             return replace(changed, cap_epsilon=entry.amount(entry.epsilon), cap_delta=entry.amount(entry.delta))
         return changed
 
+    def _linked(self, entry: Entry) -> Account:
+        first, *others = entry.identities
+        beside = [identity for identity in others if identity.kind in ("population", "file")]
+        found = {link.digest: link for link in (*self.links, *([] if first.kind == "population" else [first]), *beside)}
+        found.pop(self.identity, None)
+        return replace(self, links=tuple(found.values()))
+
     def as_json(self) -> list[Any]:
         amounts = (self.spent_epsilon, self.spent_delta, self.cap_epsilon, self.cap_delta)
         texts = [None if amount is None else str(amount) for amount in amounts]
-        return [self.identity, self.kind, self.name, *texts, self.releases, self.unpublished, self.unprotected]
+        counts = (self.releases, self.unpublished, self.unprotected)
+        links = [[link.kind, link.digest, link.name] for link in self.links]
+        return [self.identity, self.kind, self.name, *texts, *counts, links]
 
     @classmethod
     def from_json(cls, content: list[Any]) -> Account:
         amounts = [None if text is None else Fraction(text) for text in content[3:7]]
-        return cls(*content[:3], *amounts, *content[7:])
+        links = tuple(Identity(*link) for link in content[10])
+        return replace(cls(*content[:3], *amounts, *content[7:10]), links=links)
 
 
 Accounts = dict[str, Account]

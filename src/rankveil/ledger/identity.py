@@ -89,6 +89,7 @@ def identities(
 
 
 def population_identity(population: str, key: bytes) -> Identity:
+    population = population.strip()  # as the plan does
     return Identity("population", _keyed(key, b"population\0", population.encode()), population)
 
 

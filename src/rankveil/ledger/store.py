@@ -29,20 +29,18 @@ from fractions import Fraction
 from pathlib import Path
 
 from rankveil.errors import BudgetError
-from rankveil.ledger import checkpoint
+from rankveil.ledger import checkpoint, layout
 from rankveil.ledger.accounts import Account, Accounts, Damaged, Entry, added
 from rankveil.ledger.checkpoint import Checkpoint, DoesNotFit
 from rankveil.ledger.identity import Identity
+from rankveil.ledger.layout import Foreign
 from rankveil.noise import SystemSource
 from rankveil.temporary import sweep, temporary_file
 
-_FORMAT = 2
 _WAIT_SECONDS = 30
 _GENESIS = "0" * 64
 _UNUSABLE = (sqlite3.Error, UnicodeError)  # the latter where SQLite's own message quotes damaged bytes
 _COLUMNS = "number, identity, kind, at, epsilon, delta, note, seal, names"
-
-
 _RECEIPT = ", receipt "
 
 
@@ -56,6 +54,7 @@ class Reservation:
 
     number: int
     receipt: str
+    identities: tuple[Identity, ...]  # all that the entry names
 
 
 class Ledger:
@@ -71,11 +70,10 @@ class Ledger:
         except (OSError, sqlite3.Error) as error:
             raise self._trouble(error) from None
         try:
-            self._prepare()
-        except BaseException as error:
+            with self._usable():
+                self._prepare()
+        except BaseException:
             self.close()  # or its lock would outlive the refusal
-            if isinstance(error, _UNUSABLE):
-                raise self._trouble(error) from None
             raise
 
     def _key(self) -> bytes:
@@ -109,42 +107,19 @@ class Ledger:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         with self._transaction():
-            (things,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if things == 0:  # a new file. A ledger that has lost a table is damaged, not new: see below.
-                self._create()
-            found = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
-            if found == ("1",):
-                connection.execute("ALTER TABLE entries ADD COLUMN names TEXT")
-                connection.execute(checkpoint.TABLE)
-                connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(_FORMAT),))
-                found = (str(_FORMAT),)
-        if found != (str(_FORMAT),):
+            known = layout.prepare(connection)
+        if not known:
             raise BudgetError(
                 f"The ledger {self.path} has a format that this version does not know.",
                 remedy="Use the version of rankveil that wrote it, or a newer one.",
             )
-
-    def _create(self) -> None:
-        connection = self._connection
-        connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        connection.execute(
-            "CREATE TABLE entries (number INTEGER PRIMARY KEY, identity TEXT NOT NULL,"
-            " kind TEXT NOT NULL, at TEXT NOT NULL, epsilon TEXT, delta TEXT, note TEXT NOT NULL,"
-            " seal TEXT NOT NULL, names TEXT)"
-        )
-        connection.execute(checkpoint.TABLE)
-        for change in ("UPDATE", "DELETE"):
-            connection.execute(
-                f"CREATE TRIGGER no_{change.lower()} BEFORE {change} ON entries"
-                " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-            )
-        connection.execute("INSERT INTO meta VALUES ('format', ?)", (str(_FORMAT),))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """All or nothing, with the file locked for writing from the first statement on."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
+            layout.check(self._connection)
             yield
         except BaseException:
             if self._connection.in_transaction:  # SQLite itself rolls back where the disk is full or the file damaged
@@ -181,9 +156,9 @@ class Ledger:
                 f"The ledger {self.path} is damaged: entry {error} does not hold what an entry holds.", remedy=_RESTORE
             ) from None
         except DoesNotFit:
-            raise BudgetError(
-                f"The ledger {self.path} was tampered with: its checkpoint does not fit its entries.", remedy=_RESTORE
-            ) from None
+            raise self._tampered("its checkpoint does not fit its entries") from None
+        except Foreign:
+            raise self._tampered("its file holds something that no ledger holds (a trigger, a view, a table)") from None
 
     # What is spent
 
@@ -192,7 +167,7 @@ class Ledger:
     ) -> Reservation:
         """Enter a release before its noise is drawn. `epsilon` is None for a release without a guarantee."""
         with self._usable(), self._transaction():
-            chain = self._verified(identities)
+            chain, identities = self._extended(identities)
             for account in chain.of(identities):
                 if epsilon is None and account.cap_epsilon is not None:
                     raise BudgetError(
@@ -203,9 +178,8 @@ class Ledger:
                     _check("ε", epsilon, account.spent_epsilon, account.cap_epsilon, account.shown)
                     _check("δ", delta, account.spent_delta, account.cap_delta, account.shown)
             receipt = SystemSource().random_bytes(16).hex()
-            return Reservation(
-                self._append(chain, identities, "spend", epsilon, delta, f"{note}{_RECEIPT}{receipt}"), receipt
-            )
+            number = self._append(chain, identities, "spend", epsilon, delta, f"{note}{_RECEIPT}{receipt}")
+            return Reservation(number, receipt, tuple(identities))
 
     def published(self, identities: Sequence[Identity], reservation: Reservation, what: str) -> None:
         """Note that a reserved release was published. Its absence means that the spend bought nothing."""
@@ -238,6 +212,24 @@ class Ledger:
                     )
             self._append(chain, identities, "cap", epsilon, delta, "")
 
+    def _extended(self, identities: Sequence[Identity]) -> tuple[_Chain, list[Identity]]:
+        """The chain, and identities with those that entries have named beside them: one step, and no further.
+
+        PRIVACY: or a cap on a population would end where a plan no longer names it, and one that knows a table by its
+        file, or as it is read without a plan, where a copy is released. Tables that are named beside count where they
+        have a cap; all others would only make entries longer.
+        """
+        own = {identity.digest: identity for identity in identities}
+        tables = [identity for identity in identities if identity.kind != "population"]
+        beside = {link.digest: link for account in self._verified(tables).of(tables) for link in account.links}
+        chain = self._verified([*beside.values(), *identities])
+        bound = [
+            identity
+            for identity, account in zip(beside.values(), chain.of(list(beside.values())), strict=True)
+            if identity.digest not in own and (identity.kind != "table" or account.cap_epsilon is not None)
+        ]
+        return chain, [*identities, *bound]
+
     def _append(
         self,
         chain: _Chain,
@@ -251,7 +243,12 @@ class Ledger:
         content = (number, " ".join(map(str, identities)), kind, at, _text(epsilon), _text(delta), note)
         names = json.dumps([identity.name for identity in identities])
         seal = self._seal(*content, names, chain.seal)
-        self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*content, seal, names))
+        row = (*content, seal, names)
+        self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        # PRIVACY: a file can say that what is inserted is not kept.
+        found = self._connection.execute(f"SELECT {_COLUMNS} FROM entries WHERE number = ?", (number,)).fetchall()
+        if found != [row]:
+            raise Foreign
         if number - chain.since >= checkpoint.EVERY:
             whole = self._verified(None)
             checkpoint.write(self._connection, self._seal, Checkpoint(number, whole.accounts), seal)
@@ -272,16 +269,23 @@ class Ledger:
         start = checkpoint.read(self._connection, self._seal, self._seal_at, pieces)
         number, accounts = (0, Accounts()) if start is None else (start.number, start.accounts)
         before, since = self._seal_at(number) or _GENESIS, number
-        for entry in self._entries_after(number):
-            number += 1
-            if not self._fits(entry, number, before):
-                raise BudgetError(
-                    f"The ledger {self.path} was tampered with: entry {number} does not fit its seal.", remedy=_RESTORE
-                )
-            before = entry.seal
+        for entry in self._chain(number, before):
+            number, before = entry.number, entry.seal
             if wanted is None or any(identity.digest in wanted for identity in entry.identities):
                 added(accounts, entry)
         return _Chain(number, before, since, accounts)
+
+    def _chain(self, number: int, before: str) -> Iterator[Entry]:
+        """Entries after a number, each verified."""
+        for entry in self._entries_after(number):
+            number += 1
+            if not self._fits(entry, number, before):
+                raise self._tampered(f"entry {number} does not fit its seal")
+            before = entry.seal
+            yield entry
+
+    def _tampered(self, how: str) -> BudgetError:
+        return BudgetError(f"The ledger {self.path} was tampered with: {how}.", remedy=_RESTORE)
 
     def _fits(self, entry: Entry, number: int, before: str) -> bool:
         return entry.number == number and hmac.compare_digest(
@@ -316,14 +320,25 @@ class Ledger:
         with self._usable():
             return self._verified([identity]).of([identity])[0]
 
+    def accounts_of(self, identities: Sequence[Identity]) -> list[Account]:
+        """All accounts that a release with these identities would spend from."""
+        with self._usable():
+            chain, extended = self._extended(identities)
+            return chain.of(extended)
+
     def accounts(self) -> list[Account]:
-        """All accounts, in the order of their first entries; identities of a table that share all entries are one."""
+        """All accounts, in the order of their first entries; identities of a table that share all entries are one.
+
+        Everything is verified for it.
+        """
         with self._usable():
             accounts, seen = Accounts(), dict[str, list[int]]()
-            for entry in self._entries_after(0):
+            for entry in self._chain(0, _GENESIS):
                 added(accounts, entry)
                 for identity in entry.identities:
                     seen.setdefault(identity.digest, []).append(entry.number)
+        if not self.checkpoint_fits():
+            raise self._tampered("its checkpoint does not fit its entries")
         known: dict[tuple[bool, tuple[int, ...]], Account] = {}
         for digest, account in accounts.items():
             known.setdefault((account.kind == "population", tuple(seen[digest])), account)

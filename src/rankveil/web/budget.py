@@ -43,7 +43,7 @@ def budget_view(working: Working, ledger: Path | None) -> BudgetView:
         found = content_identities(working, book)
         if plan.release.population is not None:
             found.append(population_identity(plan.release.population, book.key))
-        accounts = [book.account(identity) for identity in found]
+        accounts = book.accounts_of(found)
     method = method_named(plan.release.method)
     asked = Fraction(plan.release.epsilon) if method.differentially_private else None
     account = min(accounts, key=_room)  # the one that binds

@@ -27,6 +27,7 @@ from rankveil.engines.spark import SparkEngine, start_session
 from rankveil.errors import RankveilError
 from rankveil.flow.declare import Plan
 from rankveil.pipeline import check_consent
+from rankveil.temporary import own_folder
 
 SIZES = (2, 2, 3, 5, 8, 12, 20, 30, 30, 50, 90, 150, 300, 600)  # rows; a third less or so, by the dice
 LARGE = (3000, 10_000, 100_000, 200_000)
@@ -149,12 +150,12 @@ def replay(
     result = Replay(seed, _subject(plan, table), real=table is not None)
     numbers = range(pairs) if only is None else [only]
     refusal: RankveilError | None = None
-    with _spark(result, wanted=spark) as engine:
+    with own_folder("replay") as place, _spark(result, wanted=spark) as engine:
         for done, number in enumerate(numbers):
             through = engine is not None and plan is None and number % _SPARK_EVERY == _SPARK_EVERY - 1
             ways = SPARK_WAYS if through else table.ways if table else LOCAL_WAYS if plan is None else _OWN_WAYS
             large = number >= 5 * _LARGE_EVERY and number % _LARGE_EVERY == 0
-            with tempfile.TemporaryDirectory(prefix="rankveil-replay-") as folder:
+            with tempfile.TemporaryDirectory(dir=place) as folder:
                 case = _case(f"{seed}-{number}", Path(folder), ways, plan, table, LARGE if large else SIZES)
                 outcome = run_pair(case, Path(folder), engine if through and case.way.file else None)
             result.add(outcome)

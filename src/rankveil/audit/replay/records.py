@@ -135,6 +135,9 @@ class Values:
         if isinstance(entry, DateColumn):
             offers += [("a nanosecond", lambda: Nanoday(inside.year, inside.month, inside.day))] * 2
             if self.objects:
+                zone = datetime.timezone(datetime.timedelta(hours=dice.one_of((-11, 14))))
+                late = datetime.datetime(inside.year, inside.month, inside.day, 12, 30, tzinfo=zone)
+                offers += [("a point in time in another zone", lambda: late)] * 2
                 offers.append(("a day as text", lambda: Spelling.of(inside.strftime(entry.format), inside)))
             if self.column.clamp:
                 offers.append(("a day far away", lambda: dice.one_of((datetime.date(1, 1, 1), datetime.date.max))))

@@ -219,6 +219,26 @@ def _pandas_categories(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> An
     return frame.astype(dict.fromkeys(texts, "category"))
 
 
+def _pandas_object_categories(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
+    """Everything as categories of Python objects as they occur; days as points in time in a zone."""
+    import pandas
+
+    columns = {}
+    for name, values in cells.items():
+        objects = [_in_zone(value) for value in _series(values, objects=True)]
+        known = {value: place for place, value in enumerate(dict.fromkeys(v for v in objects if not pandas.isna(v)))}
+        listed = pandas.Index(list(known), dtype=object)
+        columns[name] = pandas.Categorical.from_codes([known.get(value, -1) for value in objects], listed)
+    return _indexed(pandas.DataFrame(columns), cuts)
+
+
+def _in_zone(value: Any) -> Any:
+    if type(value) is not datetime.date:
+        return value
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    return datetime.datetime(value.year, value.month, value.day, 0, 30, tzinfo=zone)
+
+
 def _polars(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
     import polars
 
@@ -255,6 +275,7 @@ LOCAL_WAYS = (
     Way("pandas, objects", _pandas_objects, objects=True),
     Way("pandas, nullable types", _pandas_nullable),
     Way("pandas, categories", _pandas_categories),
+    Way("pandas, categories of objects", _pandas_object_categories, objects=True),
     Way("polars", _polars),
     Way("Arrow", _arrow),
     Way("Arrow, dictionaries", _arrow_lists),

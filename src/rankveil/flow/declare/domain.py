@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankveil.engines.arrays import text_array, value_array
-from rankveil.engines.spelling import PLAIN, Marks
+from rankveil.engines.spelling import FALSE_TEXTS, PLAIN, TRUE_TEXTS, Marks
 from rankveil.errors import PlanError
 from rankveil.flow.declare.plan import (
     LARGEST_INTEGER,
@@ -296,18 +296,7 @@ class Nominal:
     def _encode(self, array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
         if self.boolean and not pa.types.is_boolean(array.type):
             lowered = pc.utf8_lower(texts_of(plain(array).cast(pa.string())))
-            synonyms = {
-                "true": 1,
-                "t": 1,
-                "yes": 1,
-                "y": 1,
-                "1": 1,
-                "false": 0,
-                "f": 0,
-                "no": 0,
-                "n": 0,
-                "0": 0,
-            }
+            synonyms = dict.fromkeys(TRUE_TEXTS, 1) | dict.fromkeys(FALSE_TEXTS, 0)
             found = pc.index_in(lowered, value_set=text_array(list(synonyms)))
             truth = pc.take(value_array(np.array(list(synonyms.values()))), found)
             array = pc.if_else(pc.is_valid(truth), pc.take(text_array(self.taxonomy.labels), truth), lowered)

@@ -220,6 +220,12 @@ ColumnEntry = Annotated[
 ]
 
 
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text.strip():
+        raise ValueError("must be one line of text")
+    return text.strip()
+
+
 class ReleaseEntry(_Entry):
     """How to release: the method, the privacy budget, the cluster size."""
 
@@ -228,7 +234,7 @@ class ReleaseEntry(_Entry):
     delta: Annotated[Decimal, Field(gt=0, lt=1, allow_inf_nan=False), AfterValidator(_of_sane_size)] | None = Field(
         None, description="Allowed probability of more than ε; by default none (pure differential privacy)."
     )
-    population: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+    population: Annotated[str, Field(max_length=200), AfterValidator(_printable)] | None = Field(
         None, description="Name of the people the table is about: extracts of one population share a budget."
     )
     expected_rows: PositiveInteger | None = Field(
@@ -270,12 +276,6 @@ class TableEntry(_Guessable):
         if self.thousands is not None and self.thousands in (self.decimal_mark, self.separator):
             raise ValueError("thousands is the separator, or the decimal mark (the point, unless `decimal` is set)")
         return self
-
-
-def _printable(text: str) -> str:
-    if not text.isprintable() or not text.strip():
-        raise ValueError("must be one line of text")
-    return text.strip()
 
 
 class PublicationEntry(_Entry):
@@ -390,10 +390,12 @@ class Plan(_Entry):
 
     @property
     def text_reading(self) -> TextReading:
-        """What the plan says about reading texts."""
-        formats = {name: entry.format for name, entry in self.columns.items() if isinstance(entry, DateColumn)}
-        other = tuple((name, written) for name, written in formats.items() if written != "%Y-%m-%d")
-        return TextReading(self.table.marks, self.table.null_values or (), other)
+        """What the plan says about reading values: what they are, and which are left out."""
+        columns = self.columns.items()
+        formats = tuple((name, entry.format) for name, entry in columns if isinstance(entry, DateColumn))
+        truths = tuple(name for name, entry in columns if isinstance(entry, BooleanColumn))
+        dropped = tuple(name for name, entry in columns if isinstance(entry, DropColumn))
+        return TextReading(self.table.marks, self.table.null_values or (), formats, truths, dropped)
 
     def sha256(self) -> str:
         """Fingerprint of what the plan means: the same for two spellings of the same plan."""
