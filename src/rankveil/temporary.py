@@ -13,6 +13,7 @@ Not covered  Files of earlier versions of rankveil, which held no lock, are left
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -25,8 +26,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-
-from rankveil.errors import OutputError
 
 _OURS = re.compile(r"\.rankveil-([0-9a-f]{8})-([0-9a-f]{8})-\w+(\.internal)?\.tmp")
 _UNKNOWN = "0" * 8
@@ -69,24 +68,22 @@ def temporary_folder(folder: Path, finish: Finish) -> Iterator[Path]:
         os.close(handle)
 
 
-@contextmanager
-def own_folder(purpose: str) -> Iterator[Path]:
-    """A temporary folder where the system keeps such; those that killed runs have left there are removed first.
+def own_place(purpose: str) -> Path:
+    """Where the system keeps temporary files, a folder that only runs of this purpose and user have anything in.
 
-    It lies in a folder that only runs of this purpose and user have anything in, so that all may be swept.
+    OSError if it cannot be had for this user alone.
     """
     place = Path(tempfile.gettempdir()) / f"rankveil-{purpose}-{os.geteuid()}"
-    try:
-        place.mkdir(mode=0o700, exist_ok=True)
-        facts = place.lstat()
-        theirs = not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077
-    except OSError:
-        theirs = True
-    if theirs:
-        raise OutputError(
-            f"The folder {place} for temporary files cannot be made, or is not this user's alone.",
-            remedy="Remove it, or name another place for temporary files with TMPDIR.",
-        )
+    place.mkdir(mode=0o700, exist_ok=True)
+    facts = place.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
+        raise PermissionError(errno.EACCES, "others may look into it", str(place))
+    return place
+
+
+@contextmanager
+def only_folder(place: Path) -> Iterator[Path]:
+    """A temporary folder in a place of its own; those that killed runs have left there are removed first."""
     sweep(place, _nothing)
     with temporary_folder(place, _nothing) as folder:
         yield folder

@@ -381,7 +381,7 @@ def test_a_place_for_temporary_files_that_others_may_look_into_is_not_used(
 ) -> None:
     (tmp_path / f"rankveil-replay-{os.geteuid()}").mkdir(mode=0o755)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(OutputError, match="not this user's alone"):
+    with pytest.raises(OutputError, match="for this user alone"):
         replay(pairs=1)
 
 

@@ -24,10 +24,10 @@ from rankveil.audit.replay.plans import Case, case_on, made_case, made_cells
 from rankveil.audit.replay.ways import LOCAL_WAYS, SPARK_WAYS, Way
 from rankveil.engines import Engine
 from rankveil.engines.spark import SparkEngine, start_session
-from rankveil.errors import RankveilError
+from rankveil.errors import OutputError, RankveilError
 from rankveil.flow.declare import Plan
 from rankveil.pipeline import check_consent
-from rankveil.temporary import own_folder
+from rankveil.temporary import only_folder, own_place
 
 SIZES = (2, 2, 3, 5, 8, 12, 20, 30, 30, 50, 90, 150, 300, 600)  # rows; a third less or so, by the dice
 LARGE = (3000, 10_000, 100_000, 200_000)
@@ -150,7 +150,7 @@ def replay(
     result = Replay(seed, _subject(plan, table), real=table is not None)
     numbers = range(pairs) if only is None else [only]
     refusal: RankveilError | None = None
-    with own_folder("replay") as place, _spark(result, wanted=spark) as engine:
+    with only_folder(_place()) as place, _spark(result, wanted=spark) as engine:
         for done, number in enumerate(numbers):
             through = engine is not None and plan is None and number % _SPARK_EVERY == _SPARK_EVERY - 1
             ways = SPARK_WAYS if through else table.ways if table else LOCAL_WAYS if plan is None else _OWN_WAYS
@@ -183,6 +183,17 @@ def _case(
     rows = plan.release.expected_rows
     rows = dice.one_of(_PLAN_ROWS) if rows is None else min(rows, 2000)
     return case_on(dice, name, plan, way, made_cells(dice, plan, way, rows))
+
+
+def _place() -> Path:
+    """Where tables are written on their way into a release."""
+    try:
+        return own_place("replay")
+    except OSError as error:
+        raise OutputError(
+            f"The folder for temporary files cannot be had for this user alone ({error.filename}: {error.strerror}).",
+            remedy="Remove it, or name another place for temporary files with TMPDIR.",
+        ) from None
 
 
 def _subject(plan: Plan | None, table: Given | None) -> str:
