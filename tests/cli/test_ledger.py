@@ -106,3 +106,21 @@ def test_verify_finds_a_checkpoint_that_does_not_fit(
     found = cli("ledger", "verify")
     assert found.code == 4
     assert "its checkpoint does not fit" in found.err
+
+
+@pytest.mark.parametrize("options", [[], ["--entries"], ["--json"]])
+def test_show_adds_nothing_up_that_does_not_hold(
+    cli: Cli, write_table: Callable[..., Path], plan: Path, tmp_path: Path, options: list[str]
+) -> None:
+    ledger = tmp_path / "office.sqlite"
+    table = write_table(PEOPLE, name="people.csv")
+    assert cli("release", table, "--plan", plan, "--out", "first", "--ledger", ledger).code == 0
+    raw = sqlite3.connect(ledger)
+    raw.execute("DROP TRIGGER no_update")
+    raw.execute("UPDATE entries SET epsilon = '1/1000' WHERE kind = 'spend'")
+    raw.commit()
+    raw.close()
+    shown = cli("ledger", "show", "--ledger", ledger, *options)
+    assert shown.code == cli("ledger", "verify", "--ledger", ledger).code == 4
+    assert "was tampered with" in shown.text
+    assert "people.csv" not in shown.text
