@@ -10,27 +10,26 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from fractions import Fraction
 
 LARGE = 10  # above: said in words on the page, in the terminal and on the certificate
 NEEDS_CONSENT = 20  # above: released only by someone who has said that they know
 _GUESS = 1e-4  # a guess about one person that is right once in ten thousand times
 
 
-def needs_consent(epsilon: Decimal | Fraction) -> bool:
+def needs_consent(epsilon: Decimal) -> bool:
     return epsilon > NEEDS_CONSENT
 
 
-def in_words(epsilon: Decimal | Fraction, delta: Decimal | Fraction | None = None) -> str:
-    """One or two sentences."""
-    beyond = "" if delta is None else f" (up to an extra probability of δ = {float(delta):.2g})"
+def in_words(epsilon: Decimal, delta: Decimal | None = None) -> str:
+    """One or two sentences, the same for every spelling of the same numbers."""
+    beyond = "" if delta is None else f" (up to an extra probability of δ = {delta.normalize():e})"
     limit = f"nobody's odds about one person change by more than {_factor(float(epsilon))}{beyond}."
     if epsilon <= LARGE:
-        return f"With ε = {_number(epsilon)}, {limit}"
-    return f"ε = {_number(epsilon)} is large: {limit} {warning(epsilon)}"
+        return f"With ε = {epsilon.normalize():f}, {limit}"
+    return f"ε = {epsilon.normalize():f} is large: {limit} {warning(epsilon)}"
 
 
-def warning(epsilon: Decimal | Fraction) -> str:
+def warning(epsilon: Decimal) -> str:
     """What an ε above LARGE amounts to."""
     if epsilon > NEEDS_CONSENT:
         return (
@@ -38,27 +37,26 @@ def warning(epsilon: Decimal | Fraction) -> str:
             " ten thousand times may become as good as certain."
         )
     certain = 1 / (1 + (1 - _GUESS) / _GUESS * math.exp(-float(epsilon)))
+    times = "more than 99" if certain > 0.99 else f"{100 * certain:.0f}"
     return (
         f"That is hardly a limit: a guess about one person that is right once in ten thousand times may become right"
-        f" {100 * certain:.0f} times in a hundred."
+        f" {times} times in a hundred."
     )
 
 
 def _factor(epsilon: float) -> str:
     """e^ε for people. Its logarithm is what is computed with: e^1000 is no floating-point number."""
-    if epsilon < 0.1:
-        return f"a factor of {math.exp(epsilon):.4g}"
+    if epsilon < 0.01:
+        return f"a factor of about 1 + {epsilon:.2g}"
     if epsilon <= NEEDS_CONSENT:
         factor = math.exp(epsilon)
-        return f"a factor of {factor:.2g}" if factor < 100 else f"a factor of about {_rounded(factor):,}"
+        return "a factor of about " + (
+            f"{factor:.3g}" if factor < 2 else f"{factor:.2g}" if factor < 100 else _rounded(factor)
+        )
     digits = math.floor(epsilon / math.log(10)) + 1
     return f"a factor that has {digits:,} digits"
 
 
-def _rounded(number: float) -> int:
+def _rounded(number: float) -> str:
     """To two digits."""
-    return int(Decimal(f"{number:.1e}"))
-
-
-def _number(epsilon: Decimal | Fraction) -> str:
-    return f"{epsilon:f}" if isinstance(epsilon, Decimal) else f"{float(epsilon):.6g}"
+    return f"{int(Decimal(f'{number:.1e}')):,}"

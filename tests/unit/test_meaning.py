@@ -32,11 +32,13 @@ def test_every_epsilon_has_words_without_infinities(epsilon: str) -> None:
 
 
 def test_factors_are_those_of_the_promise() -> None:
-    assert "a factor of 2.7." in in_words(Decimal(1))
-    assert "a factor of 1.01." in in_words(Decimal("0.01"))
+    assert "a factor of about 2.7." in in_words(Decimal(1))
+    assert "a factor of about 1.01." in in_words(Decimal("0.01"))
+    assert "a factor of about 1 + 1e-09." in in_words(Decimal("1e-9"))
     assert "a factor of about 160,000." in in_words(Decimal(12))
+    assert "more than 99 times in a hundred" in in_words(Decimal("19.9"))
     assert f"a factor that has {len(str(int(math.e**50)))} digits" in in_words(Decimal(50))
-    assert "extra probability of δ = 1e-09" in in_words(Decimal(1), Decimal("1e-9"))
+    assert "extra probability of δ = 1e-9" in in_words(Decimal(1), Decimal("1e-9"))
 
 
 def test_a_guess_becomes_as_likely_as_bayes_allows() -> None:
@@ -47,11 +49,11 @@ def test_a_guess_becomes_as_likely_as_bayes_allows() -> None:
 def test_the_certificate_says_what_a_large_epsilon_means_and_verifies(tmp_path: Path, cli: Cli) -> None:
     table = tmp_path / "t.csv"
     table.write_text(TABLE)
-    for epsilon, said in (("5", False), ("12", True), ("800", True)):
+    for epsilon, said in (("5", False), ("12.50", True), ("8e2", True)):
         plan = rv.Plan.parse(plan_text({"a": integer(9)}, epsilon=epsilon))
         made = rv.release(table, plan, out=tmp_path / epsilon, accept_large_epsilon=True)
         assert ("is large" in made.certificate.statement) == said
-        assert any("ε above 20 was accepted" in remark for remark in made.certificate.remarks) == (epsilon == "800")
+        assert any("ε above 20 was accepted" in remark for remark in made.certificate.remarks) == (epsilon == "8e2")
         assert cli("verify", tmp_path / epsilon / "certificate.json", tmp_path / epsilon).code == 0
 
 
