@@ -37,7 +37,7 @@ def _is_large(delta: Decimal | None) -> bool:
 
 
 def in_words(epsilon: Decimal, delta: Decimal | None = None) -> str:
-    """One to three sentences."""
+    """One to three sentences, the same for every spelling of the same numbers."""
     said = _of_epsilon(epsilon, delta)
     if not _is_large(delta):
         return said
@@ -84,4 +84,5 @@ def _rounded(number: float) -> int:
 
 
 def _number(number: Decimal) -> str:
-    return f"{number:f}" if number >= LARGE_DELTA else f"{number:g}"
+    """The same for every spelling of the number: `verify` says it again from the certificate's own."""
+    return f"{number.normalize():f}" if number >= LARGE_DELTA else f"{number.normalize():e}"
