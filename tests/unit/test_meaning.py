@@ -107,3 +107,7 @@ def test_the_dry_run_and_a_draft_say_it_too(cli: Cli, tmp_path: Path) -> None:
     assert "no meaningful limit" in shown.out
     said = json.loads(cli("release", tmp_path / "t.csv", "--plan", tmp_path / "plan.toml", "--dry-run", "--json").out)
     assert "435 digits" in said["meaning"]
+
+
+def test_words_are_the_same_for_every_spelling_of_a_number() -> None:
+    assert in_words(Decimal("30.0"), Decimal("0.10")) == in_words(Decimal("3E+1"), Decimal("0.1"))
