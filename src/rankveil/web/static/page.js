@@ -46,6 +46,10 @@ function tuneSlider() {
   number.addEventListener("input", toSlider);
   slider.hidden = false;
   toSlider();
+  // Whoever was quicker than the scripts has typed unheard.
+  addEventListener("load", () => {
+    if (number.value !== number.defaultValue) number.dispatchEvent(new Event("input", { bubbles: true }));
+  });
 }
 
 document.addEventListener("click", (event) => {
