@@ -63,13 +63,19 @@ def test_a_cap_set_for_a_file_holds_for_its_copy_in_another_format(
     assert "The budget of this table (people.csv) does not allow the release" in refused.err
 
 
-def test_a_cap_takes_a_plan_for_a_file_that_is_not_read_right_without(
-    cli: Cli, write_table: Callable[..., Path], write_plan: Callable[..., Path], tmp_path: Path
-) -> None:
+@pytest.fixture
+def german_files(write_table: Callable[..., Path], write_plan: Callable[..., Path]) -> tuple[Path, Path, Path]:
+    """A table with decimal commas, its plan, and a plan for the same columns with decimal points."""
     table = write_table("a;b\n" + "1,5;x\n2,5;y\n" * 20, name="german.csv")
     columns = {"a": 'kind = "number"\nlower = 0\nupper = 9', "b": 'kind = "category"\ncategories = ["x", "y"]'}
     german = write_plan(columns, method="synthetic", table='decimal = ","', name="german.toml")
-    plain = write_plan(columns, method="synthetic")
+    return table, german, write_plan(columns, method="synthetic")
+
+
+def test_a_cap_takes_a_plan_for_a_file_that_is_not_read_right_without(
+    cli: Cli, german_files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    table, german, plain = german_files
     assert cli("ledger", "cap", table, "--plan", german, "--epsilon", "0.5").code == 0
     pd.read_csv(table, sep=";", decimal=",").to_csv(tmp_path / "english.csv", index=False)
     assert cli("release", tmp_path / "english.csv", "--plan", plain, "--out", "out").code == 4
@@ -77,12 +83,9 @@ def test_a_cap_takes_a_plan_for_a_file_that_is_not_read_right_without(
 
 
 def test_a_cap_that_was_set_without_the_plan_can_be_said_again_with_it_but_not_changed(
-    cli: Cli, write_table: Callable[..., Path], write_plan: Callable[..., Path], tmp_path: Path
+    cli: Cli, german_files: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
-    table = write_table("a;b\n" + "1,5;x\n2,5;y\n" * 20, name="german.csv")
-    columns = {"a": 'kind = "number"\nlower = 0\nupper = 9', "b": 'kind = "category"\ncategories = ["x", "y"]'}
-    german = write_plan(columns, method="synthetic", table='decimal = ","', name="german.toml")
-    plain = write_plan(columns, method="synthetic")
+    table, german, plain = german_files
     assert cli("ledger", "cap", table, "--epsilon", "0.5").code == 0
     other = cli("ledger", "cap", table, "--plan", german, "--epsilon", "5")
     assert other.code == 4 and "has a cap already: ε = 0.5" in other.err

@@ -4,6 +4,7 @@ decode.py   released codes as Arrow values
 ahead.py    batches made by several threads and handed on in order, a few at a time
 files.py    batches as the bytes of a CSV or Parquet file, and their fingerprint
 folder.py   the folder a release goes to, as one file or in parts
+spread.py   parts written side by side by many workers
 swap.py     a release and its certificate take the place of others in one step
 small.py    small files (plans, results), whole or not at all
 """
