@@ -48,18 +48,23 @@ PAIRS: dict[str, tuple[str, list[Any], Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", PAIRS)
-@pytest.mark.parametrize("library", ["pandas", "polars", "parquet"])
+@pytest.mark.parametrize(
+    ("name", "library"),
+    # polars has no type for 10^20 among whole numbers.
+    [
+        (name, library)
+        for name in PAIRS
+        for library in ("pandas", "polars", "parquet")
+        if (name, library) != ("a number beyond all types", "polars")
+    ],
+)
 def test_one_record_does_not_decide_the_type_of_a_released_column(name: str, library: str, tmp_path: Path) -> None:
     entry, others, *neighbours = PAIRS[name]
     types = []
     for place, last in enumerate(neighbours):
         frame: Any = pd.DataFrame({"a": [*others, last]})
         if library == "polars":
-            try:
-                frame = pl.from_pandas(frame)
-            except Exception:
-                pytest.skip("polars does not take such values")
+            frame = pl.from_pandas(frame)
         made = release(frame, Plan.parse(plan_text({"a": entry})), source=SeededSource(1)).table
         if library == "parquet":
             release(frame, Plan.parse(plan_text({"a": entry})), out=tmp_path / str(place), source=SeededSource(1))
