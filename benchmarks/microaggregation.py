@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rankveil.declare import Plan, declare, encode
 from rankveil.engines import open_table
-from rankveil.flow.declare import Plan, declare, encode
-from rankveil.flow.microaggregate.ranking import rank_and_cut
+from rankveil.microaggregate.ranking import rank_and_cut
 from rankveil.published.mdav import mdav
 
 PLAN = """

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rankveil.declare import Plan, declare
+from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.evaluate.distances import cells_of, total_variation
-from rankveil.flow.budget import Budget
-from rankveil.flow.declare import Plan, declare
-from rankveil.flow.declare.dataset import Dataset
+from rankveil.measure.budget import Budget
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
 from rankveil.preview.noise_alone import SMALL_DELTA, Choice, choice

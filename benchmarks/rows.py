@@ -22,18 +22,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from rankveil.flow.declare import Column, Schema
-from rankveil.flow.declare.domain import Grid, Nominal
-from rankveil.flow.protect.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
-from rankveil.flow.protect.marginals.tree import Segments
-from rankveil.flow.relink import Rows
-from rankveil.flow.relink.draw import RowMaker
-from rankveil.flow.relink.model import model_from_copula
-from rankveil.flow.relink.rows import cut
-from rankveil.flow.write import FileFormat, ahead
-from rankveil.flow.write.files import write_rows
+from rankveil.declare import Column, Schema
+from rankveil.declare.domain import Grid, Nominal
+from rankveil.draw.rows import Rows, cut
+from rankveil.measure.link.draw import RowMaker
+from rankveil.measure.link.model import model_from_copula
+from rankveil.measure.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
+from rankveil.measure.marginals.tree import Segments
 from rankveil.noise import Sampler, SeededSource, SystemSource
 from rankveil.taxonomy import flat_taxonomy
+from rankveil.write import FileFormat, ahead
+from rankveil.write.files import write_rows
 
 STREAM_BYTES = 1 << 24
 

@@ -143,12 +143,12 @@ class _Decoding:
 
 def measure_passes(path: Path, repeats: int) -> dict[str, Any]:
     """Decoding and the statistics passes, in turns."""
+    from rankveil.declare import Plan, declare
+    from rankveil.declare.dataset import Dataset
     from rankveil.engines import open_table
-    from rankveil.flow.budget import Budget
-    from rankveil.flow.declare import Plan, declare
-    from rankveil.flow.declare.dataset import Dataset
-    from rankveil.flow.relink.pairs import count_pairs
-    from rankveil.flow.relink.synthetic import counted, protected_marginals
+    from rankveil.measure.budget import Budget
+    from rankveil.measure.link.pairs import count_pairs
+    from rankveil.measure.link.synthetic import counted, protected_marginals
     from rankveil.noise import SystemSource
 
     table = open_table(path)

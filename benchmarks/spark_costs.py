@@ -23,11 +23,11 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as papq
 
+from rankveil.declare import Plan, declare
+from rankveil.declare.dataset import Dataset
 from rankveil.engines.spark import SparkEngine, start_session
 from rankveil.engines.spark.tasks import packed
-from rankveil.flow.declare import Plan, declare
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.microaggregate.counts import count_columns
+from rankveil.measure.counts import count_columns
 from rankveil.noise import SeededSource
 from rankveil.pipeline import release
 

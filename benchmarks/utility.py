@@ -31,11 +31,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
+from rankveil.declare import Plan, Records, declare, encode
+from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.evaluate import learning_scores, measure_all
-from rankveil.flow.budget import Budget
-from rankveil.flow.declare import Plan, Records, declare, encode
-from rankveil.flow.declare.dataset import Dataset
+from rankveil.measure.budget import Budget
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rankveil.declare import Plan, Records, declare, encode
 from rankveil.engines import open_table
-from rankveil.flow.declare import Plan, Records, declare, encode
 
 INTEGER = 'kind = "integer"\nlower = 0\nupper = 100'
 DEFAULT_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")

@@ -51,7 +51,7 @@ kind = "boolean"
 # Loaded by every Python that is started with it on its path: a job stops at a named stage until a file appears.
 _WAITS = """
 import os, pathlib, time
-import rankveil.flow.write as write
+import rankveil.write as write
 _write = write.write_bytes
 
 def write_bytes(path, content, mode=0o644):

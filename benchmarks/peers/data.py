@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
 
 ROOT = Path(__file__).parents[2]
 ADULT_TEST = ROOT / "examples" / "adult_test.csv.gz"

@@ -22,10 +22,10 @@ import numpy as np
 
 from benchmarks.peers.data import ROOT, Data
 from benchmarks.peers.systems import meaning
+from rankveil.declare import Records, Schema, declare, encode
+from rankveil.declare.domain import Grid
 from rankveil.engines import open_table
 from rankveil.evaluate import learning_scores, measure_all
-from rankveil.flow.declare import Records, Schema, declare, encode
-from rankveil.flow.declare.domain import Grid
 
 HELD_OUT = 0.3
 Measures = dict[str, float]

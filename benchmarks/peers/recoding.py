@@ -22,10 +22,10 @@ import pandas as pd
 
 from benchmarks.peers.data import Data, labels
 from benchmarks.peers.systems import Scope
-from rankveil.flow.budget import rho_within
-from rankveil.flow.declare import declare_alone
-from rankveil.flow.microaggregate.counts import CountGrid
-from rankveil.flow.protect.marginals.partition import TreeShape, nested_edges
+from rankveil.declare import declare_alone
+from rankveil.measure.budget import rho_within
+from rankveil.measure.counts import CountGrid
+from rankveil.measure.marginals.partition import TreeShape, nested_edges
 
 FEW_VALUES = 32
 FEWEST_CELLS, MOST_CELLS = 6, 200

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from rankveil.audit.attack import attack
     from rankveil.certificate import Certificate
     from rankveil.compare import Comparison, compare
+    from rankveil.declare import Plan
     from rankveil.errors import RankveilError
     from rankveil.evaluate import Evaluation, evaluate
-    from rankveil.flow.declare import Plan
     from rankveil.methods import METHODS
     from rankveil.pipeline import Release, release
     from rankveil.preview import preview
@@ -39,7 +39,7 @@ _HOMES = {
     "Comparison": "rankveil.compare",
     "Evaluation": "rankveil.evaluate",
     "METHODS": "rankveil.methods",
-    "Plan": "rankveil.flow.declare",
+    "Plan": "rankveil.declare",
     "RankveilError": "rankveil.errors",
     "Release": "rankveil.pipeline",
     "Taxonomy": "rankveil.taxonomy",

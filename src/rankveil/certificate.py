@@ -14,14 +14,14 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import Grid
-from rankveil.flow.protect import Mechanism
-from rankveil.flow.write import Written
+from rankveil.declare import Column
+from rankveil.declare.domain import Grid
 from rankveil.fragments import Facts, fragment
 from rankveil.meaning import in_words, needs_words
 from rankveil.methods import Method
+from rankveil.perturb import Mechanism
 from rankveil.privacy import Theorem, cited
+from rankveil.write import Written
 
 FORMAT = 2
 NEIGHBOURS = (

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from rankveil.aligned.rows import marginals_for_rows, planned_for_aligned, rows_through_channel
+from rankveil.declare import Column, Plan, Records, declare_alone
+from rankveil.declare.dataset import Dataset
+from rankveil.draw.rows import Rows
 from rankveil.errors import PlanError
-from rankveil.flow.budget import Budget, Mechanism, equal_shares
-from rankveil.flow.declare import Column, Plan, Records, declare_alone
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.microaggregate import by_distance, individual_ranking, single_records
-from rankveil.flow.microaggregate.unaligned import order_every_row, rank_every_row
-from rankveil.flow.protect import perturb_records
-from rankveil.flow.protect.centroids import planned_ranked, planned_records, protect_ranked, protect_records
-from rankveil.flow.protect.records import planned as planned_for_records
-from rankveil.flow.relink import Rows, own_cluster, own_row
-from rankveil.flow.relink.aligned import marginals_for_rows, planned_for_aligned, rows_through_channel
-from rankveil.flow.relink.shuffle import shuffled_columns, shuffled_rows
-from rankveil.flow.relink.synthetic import counted, fresh_rows, planned_for_synthetic, protected_marginals
+from rankveil.measure.budget import Budget, Mechanism, equal_shares
+from rankveil.measure.link.synthetic import counted, fresh_rows, planned_for_synthetic, protected_marginals
+from rankveil.microaggregate import by_distance, individual_ranking, single_records
+from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.noise import RandomSource
+from rankveil.perturb import perturb_records
+from rankveil.perturb.centroids import planned_ranked, planned_records, protect_ranked, protect_records
+from rankveil.perturb.records import planned as planned_for_records
+from rankveil.perturb.rows import own_cluster, own_row
+from rankveil.perturb.shuffle import shuffled_columns, shuffled_rows
 from rankveil.published.centroids import (
     algorithm_1_and_2,
     no_noise,

@@ -16,20 +16,20 @@ import pyarrow as pa
 from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
+from rankveil.declare import Plan, Schema, declare
+from rankveil.declare.dataset import Dataset
+from rankveil.draw.rows import Rows
 from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter
 from rankveil.engines.spark import FrameTable, SparkEngine, is_spark_frame
 from rankveil.errors import BudgetError, GuaranteeError, OutputError, PlanError, RankveilError
-from rankveil.flow.budget import Budget
-from rankveil.flow.declare import Plan, Schema, declare
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.relink import Rows
-from rankveil.flow.write import FileFormat, OutputFolder, Written, as_arrow
-from rankveil.flow.write.spread import BatchMaker, write_spread
 from rankveil.fragments import fragment
 from rankveil.ledger import Ledger, Reservation, default_ledger_path, identities
 from rankveil.meaning import LARGE_DELTA, NEEDS_CONSENT, beyond, in_words
+from rankveil.measure.budget import Budget
 from rankveil.methods import Method, method_named
 from rankveil.noise import RandomSource, SystemSource
+from rankveil.write import FileFormat, OutputFolder, Written, as_arrow
+from rankveil.write.spread import BatchMaker, write_spread
 
 Progress = Callable[[str], None]
 _ROWS_SHOWN = 5

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankveil.aligned.channel import exact_matrix
+from rankveil.aligned.grouping import link
 from rankveil.audit import attack_lists, attack_pattern, attack_rows
 from rankveil.audit.attack_belief import (
     LEVEL,
@@ -24,16 +26,14 @@ from rankveil.audit.attack_belief import (
     raised,
 )
 from rankveil.audit.tables import dataset, labels, number, tree_labels
-from rankveil.flow.budget import Budget, equal_shares
-from rankveil.flow.declare import Column, Records
-from rankveil.flow.declare.domain import MISSING, Grid
-from rankveil.flow.microaggregate import by_distance, individual_ranking
-from rankveil.flow.microaggregate.unaligned import order_every_row, rank_every_row
-from rankveil.flow.protect.centroids import filled_sums
-from rankveil.flow.relink.channel import exact_matrix
-from rankveil.flow.relink.grouping import link
+from rankveil.declare import Column, Records
+from rankveil.declare.domain import MISSING, Grid
+from rankveil.measure.budget import Budget, equal_shares
 from rankveil.methods import METHODS
+from rankveil.microaggregate import by_distance, individual_ranking
+from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.noise import SeededSource
+from rankveil.perturb.centroids import filled_sums
 
 SOME, FEW = settings(max_examples=40), settings(max_examples=8)
 ORDERS = {

@@ -16,23 +16,24 @@ import pytest
 import rankveil.methods
 import rankveil.noise.gaussian
 import rankveil.noise.laplace
+from rankveil.aligned import grouping
+from rankveil.aligned.channel import ratio_within
 from rankveil.audit import audit
 from rankveil.audit.auditor import attacks_on
 from rankveil.audit.cases.lists import whole_tables
 from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import Finding
-from rankveil.flow.budget import Budget, Noise
-from rankveil.flow.declare import Records, Schema
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.declare.domain import Grid
-from rankveil.flow.microaggregate import unaligned
-from rankveil.flow.protect.centroids import ReleasedColumn
-from rankveil.flow.protect.marginals import tree
-from rankveil.flow.protect.marginals.shape import OrderedMarginal
-from rankveil.flow.relink import grouping, select
-from rankveil.flow.relink.channel import ratio_within
+from rankveil.declare import Records, Schema
+from rankveil.declare.dataset import Dataset
+from rankveil.declare.domain import Grid
+from rankveil.measure.budget import Budget, Noise
+from rankveil.measure.link import select
+from rankveil.measure.marginals import tree
+from rankveil.measure.marginals.shape import OrderedMarginal
 from rankveil.methods import METHODS, Method
+from rankveil.microaggregate import unaligned
 from rankveil.noise import RandomSource, SeededSource, laplace_floats
+from rankveil.perturb.centroids import ReleasedColumn
 
 SOUND = ("synthetic", "aligned", "laplace", "unlinked", "multivariate")
 LISTS = ("unlinked", "multivariate")

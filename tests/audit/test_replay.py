@@ -21,25 +21,26 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import rankveil.flow.budget
+import rankveil.measure.budget
 import rankveil.noise.laplace
+from rankveil.aligned import rows as aligned
 from rankveil.audit.replay import Given, replay
 from rankveil.audit.replay.campaign import SIZES
 from rankveil.audit.replay.pair import Outcome, run_pair
 from rankveil.audit.replay.plans import Case, made_case
 from rankveil.audit.replay.ways import LOCAL_WAYS, Way
+from rankveil.declare import Plan, again, domain
+from rankveil.declare.domain import Grid
 from rankveil.engines import source
 from rankveil.engines import table as tables
 from rankveil.errors import OutputError
-from rankveil.flow.budget import Budget, Noise
-from rankveil.flow.declare import Plan, again, domain
-from rankveil.flow.declare.domain import Grid
-from rankveil.flow.microaggregate import by_distance, unaligned
-from rankveil.flow.microaggregate.counts import count_columns
-from rankveil.flow.protect import records
-from rankveil.flow.relink import aligned, conditional, synthetic
+from rankveil.measure.budget import Budget, Noise
+from rankveil.measure.counts import count_columns
+from rankveil.measure.link import conditional, synthetic
 from rankveil.methods import METHODS
+from rankveil.microaggregate import by_distance, unaligned
 from rankveil.noise import RandomSource
+from rankveil.perturb import records
 from rankveil.report.replay import as_page
 from tests.support import Ran
 
@@ -127,8 +128,8 @@ def named(*names: str) -> tuple[Way, ...]:
 
 
 def test_scales_ten_percent_too_small_are_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    plain = rankveil.flow.budget.representable_scale
-    monkeypatch.setattr(rankveil.flow.budget, "representable_scale", lambda scale: plain(scale * 9 / 10))
+    plain = rankveil.measure.budget.representable_scale
+    monkeypatch.setattr(rankveil.measure.budget, "representable_scale", lambda scale: plain(scale * 9 / 10))
     assert "times what the certificate claims" in first_problem(tmp_path).problems[0]
 
 
@@ -347,7 +348,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from rankveil.audit.replay import Given, campaign
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
 
 def run_pair(case, folder, engine):
     case.way.make(case.original, case.plan, (), folder)
@@ -395,8 +396,8 @@ def test_a_plan_alone_is_replayed_on_made_tables_and_its_page_is_for_anyone(tmp_
 def test_a_contradiction_ends_with_exit_code_5_and_names_the_pair(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cli: Cli
 ) -> None:
-    plain = rankveil.flow.budget.representable_scale
-    monkeypatch.setattr(rankveil.flow.budget, "representable_scale", lambda scale: plain(scale / 2))
+    plain = rankveil.measure.budget.representable_scale
+    monkeypatch.setattr(rankveil.measure.budget, "representable_scale", lambda scale: plain(scale / 2))
     plan, _ = write_table(tmp_path)
     run = cli("audit", "--replay", "--plan", plan, "--pairs", 10, "--seed", 3, "--json")
     assert run.code == 5

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankveil import Plan, release
+from rankveil.declare.draft import draft
 from rankveil.engines import open_table
-from rankveil.flow.declare.draft import draft
 from tests.support import Ran, files_in
 
 Write = Callable[..., Path]

@@ -30,7 +30,7 @@ def test_show_names_tables_and_populations_and_says_what_was_not_published(
     plan = write_plan({"a": integer(9)}, method="synthetic")
     plan.write_text(plan.read_text().replace("epsilon = 1", 'epsilon = 1\npopulation = "patients"'))
     assert cli("release", table, "--plan", plan, "--out", "first").code == 0
-    monkeypatch.setattr("rankveil.flow.write.folder.write_rows", _no_space)
+    monkeypatch.setattr("rankveil.write.folder.write_rows", _no_space)
     assert cli("release", table, "--plan", plan, "--out", "second").code != 0
     shown = cli("ledger", "show").out
     words = [line.replace("(population)", "").split() for line in shown.splitlines()]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 
 from rankveil.cli.output import Progress
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
 from rankveil.pipeline import release
 from tests.support import Ran, integer, plan_text
 

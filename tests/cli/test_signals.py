@@ -35,7 +35,7 @@ main()
 _INSIDE = """
 import os, sys
 from rankveil.cli import main
-import rankveil.flow.write.folder as folder
+import rankveil.write.folder as folder
 number, manner = int(sys.argv[1]), sys.argv[2]
 sys.argv[1:] = sys.argv[3:]
 class Lost:

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import rankveil.pipeline as pipeline
-from rankveil.flow.declare import Plan
-from rankveil.flow.write import folder as write
+from rankveil.declare import Plan
 from rankveil.ledger import store
+from rankveil.write import folder as write
 
 PLAN = """
 [release]

@@ -21,11 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from rankveil.flow.declare import Plan, declare_alone
-from rankveil.flow.relink import Rows
-from rankveil.flow.relink.rows import Piece
-from rankveil.flow.write import OutputFolder, Written, recover
-from rankveil.flow.write.files import FileFormat, write_rows
+from rankveil.declare import Plan, declare_alone
+from rankveil.draw.rows import Piece, Rows
+from rankveil.write import OutputFolder, Written, recover
+from rankveil.write.files import FileFormat, write_rows
 
 SCHEMA = declare_alone(
     Plan.parse('[release]\nmethod = "synthetic"\nepsilon = 1\n[columns.a]\nkind = "integer"\nlower = 0\nupper = 9\n')
@@ -104,7 +103,7 @@ def die_before(number: int) -> None:
     for name in CALLS:
         setattr(os, name, armed(getattr(os, name)))
     with suppress(ImportError):
-        from rankveil.flow.write import swap
+        from rankveil.write import swap
 
         swap.exchange = armed(swap.exchange)
 
@@ -116,7 +115,7 @@ def restrict(mode: str) -> None:
         raise OSError(95, "Operation not supported")
 
     if mode != "exchange":
-        from rankveil.flow.write import swap
+        from rankveil.write import swap
 
         swap.exchange = lambda first, second: False
     if mode == "no-links":

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from rankveil.flow.write import OutputFolder, recover
 from rankveil.ledger import Ledger
 from rankveil.temporary import _prefix
+from rankveil.write import OutputFolder, recover
 from tests.crash import swapper
 
 KILLER = Path(__file__).with_name("killer.py")

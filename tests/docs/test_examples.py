@@ -15,8 +15,8 @@ from types import ModuleType
 import pytest
 
 import rankveil as rv
+from rankveil.declare import Plan, declare, encode
 from rankveil.engines import open_table
-from rankveil.flow.declare import Plan, declare, encode
 from rankveil.taxonomy import read_taxonomy
 
 ROOT = Path(__file__).parents[2]

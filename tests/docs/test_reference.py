@@ -18,8 +18,8 @@ import rankveil as rv
 from docs import generate
 from rankveil import certificate, errors
 from rankveil.cli.run import root
-from rankveil.flow.declare import Plan, plan
-from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS
+from rankveil.declare import Plan, plan
+from rankveil.declare.domain import DEFAULT_NULL_TOKENS
 from rankveil.taxonomy import read_taxonomy
 
 DOCS = Path(generate.__file__).parent

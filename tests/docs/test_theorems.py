@@ -14,7 +14,7 @@ import pytest
 
 from docs import generate
 from rankveil import privacy
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
 from rankveil.pipeline import release
@@ -25,7 +25,7 @@ ROOT = Path(generate.__file__).parent.parent
 PACKAGE = ROOT / "src" / "rankveil"
 TEXTS = (".py", ".md", ".jinja", ".sh", ".toml", ".ipynb", ".json")
 # Where a module that claims a guarantee has to name a theorem.
-GUARANTEED = ("flow/protect", "flow/relink", "flow/microaggregate", "published", "audit")
+GUARANTEED = ("perturb", "draw/rows", "microaggregate", "published", "audit")
 
 
 def tracked() -> list[Path]:
@@ -172,7 +172,7 @@ def test_explain_prints_statement_and_proof_of_one_and_the_titles_of_all(run_cli
     assert one.code == 0
     words = " ".join(one.out.split())
     assert "T20 Stability of a sorted column" in words
-    assert "Statement." in words and "order statistic" in words and "flow/microaggregate/ranking.py" in words
+    assert "Statement." in words and "order statistic" in words and "microaggregate/ranking.py" in words
     assert run_cli("explain", "stability of a sorted column").out == one.out
     assert run_cli("explain", "T20 Stability of a sorted column").out == one.out
     every = run_cli("explain")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankveil.flow.declare.dataset import CodeBatch
+from rankveil.declare.dataset import CodeBatch
 
 
 @dataclass(frozen=True)

@@ -85,9 +85,9 @@ def kill_when_marked(marker: Path, *, worker: bool) -> threading.Thread:
 
 
 def counts_of(engine: Any, table: Any, plan: str, wrap: Callable[[Any], Any] = lambda work: work) -> dict[str, Any]:
-    from rankveil.flow.declare import Plan, declare
-    from rankveil.flow.declare.dataset import Dataset
-    from rankveil.flow.microaggregate.counts import count_columns
+    from rankveil.declare import Plan, declare
+    from rankveil.declare.dataset import Dataset
+    from rankveil.measure.counts import count_columns
     from tests.support import Wrapping
 
     loaded = Plan.load(plan)

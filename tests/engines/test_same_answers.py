@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rankveil.declare import Plan, Schema, declare
+from rankveil.declare.dataset import Dataset
 from rankveil.engines import LocalEngine, Table, open_table
-from rankveil.flow.budget import Budget
-from rankveil.flow.declare import Plan, Schema, declare
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.microaggregate.counts import CellCounter, CountGrid, _Counting, count_columns
-from rankveil.flow.protect.marginals.shape import Marginal
-from rankveil.flow.relink.pairs import _PairCounting, count_pairs
-from rankveil.flow.relink.synthetic import counted, protected_marginals
+from rankveil.measure.budget import Budget
+from rankveil.measure.counts import CellCounter, CountGrid, _Counting, count_columns
+from rankveil.measure.link.pairs import _PairCounting, count_pairs
+from rankveil.measure.link.synthetic import counted, protected_marginals
+from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import SystemSource
 from tests.support import category, plan_text
 
@@ -160,8 +160,8 @@ def test_counts_and_pairs_do_not_depend_on_how_the_table_is_stored_or_on_threads
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if long_batches:  # or what takes their place here
-        monkeypatch.setattr("rankveil.flow.relink.pairs._LONG_BATCH", 1)
-        monkeypatch.setattr("rankveil.flow.microaggregate.counts._CODES_PER_ROW", 1 << 20)
+        monkeypatch.setattr("rankveil.measure.link.pairs._LONG_BATCH", 1)
+        monkeypatch.setattr("rankveil.measure.counts._CODES_PER_ROW", 1 << 20)
     assert answers(open_table(store(data, tmp_path)), marginals, threads) == expected
 
 
@@ -170,7 +170,7 @@ def test_counts_and_pairs_do_not_depend_on_the_size_of_batches(
     rows: int, data: pa.Table, marginals: dict[str, Marginal], expected: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rankveil.engines.table._BATCH_ROWS", rows)
-    monkeypatch.setattr("rankveil.flow.relink.pairs._LONG_BATCH", 50)
+    monkeypatch.setattr("rankveil.measure.link.pairs._LONG_BATCH", 50)
     short = data.slice(0, 400) if rows < 10 else data
     whole = expected if short is data else answers(open_table(short), marginals)
     assert answers(open_table(short), marginals, 2) == whole
@@ -199,10 +199,10 @@ def test_states_of_any_cut_merge_in_any_order_and_travel(
     ends = [0, *sorted(cuts), ROWS]
     pieces = [slice(first, last) for first, last in pairwise(ends)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankveil.flow.relink.pairs._LONG_BATCH", 1 if long_batches else ROWS + 1)
-        patch.setattr("rankveil.flow.microaggregate.counts._CODES_PER_ROW", 1 << 20 if long_batches else 64)
+        patch.setattr("rankveil.measure.link.pairs._LONG_BATCH", 1 if long_batches else ROWS + 1)
+        patch.setattr("rankveil.measure.counts._CODES_PER_ROW", 1 << 20 if long_batches else 64)
         for module in ("relink.pairs", "microaggregate.counts"):
-            patch.setattr(f"rankveil.flow.{module}._MOST_RECENT", 1500 if full else 1 << 30)
+            patch.setattr(f"rankveil.{module}._MOST_RECENT", 1500 if full else 1 << 30)
         for work, wanted in (
             (_Counting({column.name: CountGrid(column) for column in schema.columns}, ()), expected[0]),
             (_PairCounting(marginals), expected[1]),
@@ -239,7 +239,7 @@ def test_tables_of_few_and_of_many_columns_are_counted_in_bundles_too(
     dataset = Dataset(schema, table)
     given = protected_marginals(counted(dataset, 1), Budget(Fraction(1000)), SystemSource()).marginals
     by_pairs = count_pairs(dataset, given)
-    monkeypatch.setattr("rankveil.flow.relink.pairs._LONG_BATCH", 1)
+    monkeypatch.setattr("rankveil.measure.link.pairs._LONG_BATCH", 1)
     in_bundles = count_pairs(dataset, given)
     assert {pair: each.tolist() for pair, each in in_bundles.items()} == {
         pair: each.tolist() for pair, each in by_pairs.items()

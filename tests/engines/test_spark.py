@@ -15,14 +15,14 @@ import pyarrow.parquet as papq
 import pytest
 
 import rankveil as rv
+from rankveil.declare import Plan, Schema, declare
+from rankveil.declare.dataset import Dataset
 from rankveil.engines import LocalEngine, open_table
 from rankveil.engines.spark import FrameTable, SparkEngine
 from rankveil.errors import DomainError, OutputError, PlanError, TableError
-from rankveil.flow.declare import Plan, Schema, declare
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.microaggregate.counts import count_columns
 from rankveil.ledger import Ledger
 from rankveil.ledger.identity import identities
+from rankveil.measure.counts import count_columns
 from rankveil.noise import SeededSource
 from tests.engines.folds import AllCodes
 from tests.support import category, files_in, integer, plan_text
@@ -69,7 +69,7 @@ def plan() -> Plan:
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh rows in pieces of at most 64; what else is derived from a piece's largest size stays as it is."""
     importlib.import_module("rankveil.pipeline")
-    monkeypatch.setattr("rankveil.flow.relink.rows.PIECE_ROWS", 64)
+    monkeypatch.setattr("rankveil.draw.rows.PIECE_ROWS", 64)
 
 
 def counts(table: Any, schema: Schema, engine: Any) -> tuple[int, dict[str, list[int]]]:

@@ -15,10 +15,10 @@ import pyarrow.parquet as papq
 import pytest
 
 import rankveil as rv
+from rankveil.declare import Plan, declare
+from rankveil.declare.dataset import Dataset
 from rankveil.engines import LocalEngine, open_table
-from rankveil.flow.declare import Plan, declare
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.microaggregate.counts import count_columns
+from rankveil.measure.counts import count_columns
 from rankveil.noise import SeededSource
 from tests.engines.conftest import IMPORT_PATH, needs_spark
 from tests.support import integer, plan_text

@@ -20,9 +20,9 @@ import polars as pl
 import pyarrow as pa
 
 import rankveil as rv
+from rankveil.declare import Plan
+from rankveil.declare.draft import draft
 from rankveil.engines import open_table
-from rankveil.flow.declare import Plan
-from rankveil.flow.declare.draft import draft
 from rankveil.noise import SeededSource
 from tests.fuzz.harness import Findings, mutated, refused
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankveil as rv
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
 from rankveil.noise import SeededSource
 from rankveil.verify import verify
 from tests.fuzz.harness import CASES, CORPUS, PLAN_SETTINGS, Findings, cases, corpus, refused

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankveil as rv
+from rankveil.declare import Plan, declare, encode
+from rankveil.declare.draft import draft
 from rankveil.engines import open_table
 from rankveil.errors import RankveilError
-from rankveil.flow.declare import Plan, declare, encode
-from rankveil.flow.declare.draft import draft
 from rankveil.noise import SeededSource
 from tests.fuzz.harness import CANARIES, CASES, Findings, cases, corpus, refused
 from tests.support import files_in

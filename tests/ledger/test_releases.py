@@ -11,7 +11,7 @@ import pytest
 import rankveil as rv
 from rankveil.engines import open_table
 from rankveil.errors import BudgetError, DomainError
-from rankveil.flow import budget
+from rankveil.measure import budget
 from rankveil.ledger import Ledger, identities, population_identity
 from rankveil.noise import SeededSource
 from tests.support import integer, plan_text

@@ -1,6 +1,6 @@
 """Methods `unlinked` and `multivariate`: what one record can change in a whole release, on every small table.
 
-A release is made of independent draws around exact sums, counts and scores (flow/protect/centroids.py) and of public
+A release is made of independent draws around exact sums, counts and scores (perturb/centroids.py) and of public
 sizes, so its privacy loss is that of the list of draws:
     sums and counts   Σ |change| / scale, attained where all draws lie beyond both values (T6)
     labels            Σ over clusters of the largest log-ratio of two exponential mechanisms (T22, T23)
@@ -20,13 +20,13 @@ import pytest
 from numpy.typing import NDArray
 
 from rankveil import Plan
-from rankveil.flow.budget import equal_shares
-from rankveil.flow.declare import Records, Schema, declare_alone
-from rankveil.flow.declare.domain import MISSING, Grid, Nominal
-from rankveil.flow.microaggregate import by_distance, individual_ranking
-from rankveil.flow.microaggregate.unaligned import order_every_row, rank_every_row
-from rankveil.flow.protect.centroids import filled_sums, mechanisms_for
-from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
+from rankveil.declare import Records, Schema, declare_alone
+from rankveil.declare.domain import MISSING, Grid, Nominal
+from rankveil.measure.budget import equal_shares
+from rankveil.microaggregate import by_distance, individual_ranking
+from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
+from rankveil.perturb.centroids import filled_sums, mechanisms_for
+from rankveil.perturb.records import DISTANCE_UNITS, label_distances
 from tests.support import category, integer, plan_text
 
 ROUNDING = 1e-9  # losses are added up in floating point; sums, counts and scores are exact

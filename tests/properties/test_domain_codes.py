@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rankveil.flow.declare import Plan, declare_alone
-from rankveil.flow.declare.domain import MISSING, Codes, Domain, Encoded, Grid, Nominal
+from rankveil.declare import Plan, declare_alone
+from rankveil.declare.domain import MISSING, Codes, Domain, Encoded, Grid, Nominal
 from rankveil.taxonomy import flat_taxonomy
 from tests.support import DEFAULT_TOKENS, category, plan_text
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankveil.flow.relink.channel import (
+from rankveil.aligned.channel import (
     Channel,
     HammingBall,
     Window,

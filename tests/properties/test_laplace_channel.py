@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rankveil import Plan, release
+from rankveil.declare import Column, declare_alone
+from rankveil.declare.domain import MISSING, Grid, Nominal
 from rankveil.errors import PlanError
-from rankveil.flow.budget import equal_shares
-from rankveil.flow.declare import Column, declare_alone
-from rankveil.flow.declare.domain import MISSING, Grid, Nominal
-from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances, planned
+from rankveil.measure.budget import equal_shares
 from rankveil.noise import SeededSource
+from rankveil.perturb.records import DISTANCE_UNITS, label_distances, planned
 from tests.support import category, integer, plan_text
 
 Law = dict[int, Decimal]

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankveil.declare import Records
+from rankveil.declare.domain import MISSING
 from rankveil.errors import TableError
-from rankveil.flow.declare import Records
-from rankveil.flow.declare.domain import MISSING
-from rankveil.flow.microaggregate import by_distance, individual_ranking, ranking
-from rankveil.flow.microaggregate.blocks import Place, cluster_starts
-from rankveil.flow.microaggregate.clusters import ColumnClusters
-from rankveil.flow.microaggregate.ranking import rank_and_cut
+from rankveil.microaggregate import by_distance, individual_ranking, ranking
+from rankveil.microaggregate.blocks import Place, cluster_starts
+from rankveil.microaggregate.clusters import ColumnClusters
+from rankveil.microaggregate.ranking import rank_and_cut
 from tests.support import category, grouped_rows, integer, records_of
 
 PLACES: tuple[Place, ...] = ("first", "middle", "last")
@@ -319,7 +319,7 @@ def test_sums_and_means_of_clusters_leave_missing_values_out(clusters: list[list
         {"a": integer(50, more="null = true"), "key": integer(200)},
     )
     # `key` alone decides nothing about membership here: take the rows as they come.
-    from rankveil.flow.microaggregate.clusters import Clustering
+    from rankveil.microaggregate.clusters import Clustering
 
     rows = np.arange(len(values))
     grouped = ColumnClusters(
@@ -338,7 +338,7 @@ def test_counts_and_semantic_centroids_of_clusters_equal_those_of_each_cluster_b
     values: list[str | None],
 ) -> None:
     records = records_of({"a": values}, {"a": category(list("xyz"), more="null = true")})
-    from rankveil.flow.microaggregate import clusters as module
+    from rankveil.microaggregate import clusters as module
 
     starts = np.arange(0, len(values), 3)
     grouped = ColumnClusters(

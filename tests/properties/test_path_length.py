@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from rankveil.flow.declare.domain import Nominal
-from rankveil.flow.microaggregate.blocks import cluster_starts
-from rankveil.flow.protect.records import label_distances
+from rankveil.declare.domain import Nominal
+from rankveil.microaggregate.blocks import cluster_starts
+from rankveil.perturb.records import label_distances
 from rankveil.taxonomy import Taxonomy, flat_taxonomy, paths
 from rankveil.taxonomy.paths import depth_first_order, doubled_steps, path_length
 

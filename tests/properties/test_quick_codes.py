@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rankveil.flow.declare.domain import MISSING, Encoded, Grid
+from rankveil.declare.domain import MISSING, Encoded, Grid
 
 
 def plainly(grid: Grid, numbers: NDArray[np.int64] | NDArray[np.float64], missing: NDArray[np.bool_]) -> Encoded:

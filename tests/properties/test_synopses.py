@@ -13,19 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankveil.declare import Column, Schema
+from rankveil.declare.dataset import Dataset
+from rankveil.declare.domain import MISSING, Grid
 from rankveil.engines import open_table
-from rankveil.flow.budget import Budget
-from rankveil.flow.declare import Column, Schema
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.declare.domain import MISSING, Grid
-from rankveil.flow.microaggregate.blocks import cluster_starts
-from rankveil.flow.microaggregate.counts import CountGrid, count_columns
-from rankveil.flow.protect.marginals.cells import group_nominal, group_ordered
-from rankveil.flow.protect.marginals.partition import TreeShape, nested_edges
-from rankveil.flow.protect.marginals.projection import project
-from rankveil.flow.protect.marginals.ranked import _block_sums, isotonic
-from rankveil.flow.relink.select import _scores
-from rankveil.flow.relink.synthetic import counted, divide, fresh_rows, protected_marginals
+from rankveil.measure.budget import Budget
+from rankveil.measure.counts import CountGrid, count_columns
+from rankveil.measure.link.select import _scores
+from rankveil.measure.link.synthetic import counted, divide, fresh_rows, protected_marginals
+from rankveil.measure.marginals.cells import group_nominal, group_ordered
+from rankveil.measure.marginals.partition import TreeShape, nested_edges
+from rankveil.measure.marginals.projection import project
+from rankveil.measure.marginals.ranked import _block_sums, isotonic
+from rankveil.microaggregate.blocks import cluster_starts
 from rankveil.noise import SeededSource
 
 
@@ -180,7 +180,7 @@ def test_pair_scores_and_tables_change_by_two_when_one_record_changes_and_cells_
         "b": rng.integers(0, 201, 400).tolist(),
         "c": rng.integers(0, 4, 400).tolist(),
     }
-    from rankveil.flow.relink.pairs import count_pairs
+    from rankveil.measure.link.pairs import count_pairs
 
     given, _ = released(dataset_of(values, columns), 5, 3)
     tables = count_pairs(dataset_of(values, columns), given.marginals)

@@ -14,9 +14,9 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from rankveil.flow.declare.domain import MISSING, OUTER_STEPS
-from rankveil.flow.microaggregate.blocks import cluster_starts
-from rankveil.flow.protect.bounds import Doubling, _BoundCounting
+from rankveil.declare.domain import MISSING, OUTER_STEPS
+from rankveil.measure.bounds import Doubling, _BoundCounting
+from rankveil.microaggregate.blocks import cluster_starts
 from rankveil.taxonomy.graph import Taxonomy
 
 ONE, HALF = Fraction(1), Fraction(1, 2)

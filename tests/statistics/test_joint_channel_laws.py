@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from rankveil import Plan, release
-from rankveil.flow.relink.channel import Channel, HammingBall, Window, exact_matrix, least_bit_error, ratio_within
+from rankveil.aligned.channel import Channel, HammingBall, Window, exact_matrix, least_bit_error, ratio_within
 from rankveil.noise import SeededSource
 from rankveil.noise.coins import RationalCoins
 from tests.support import integer, plan_text

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.pure_or_delta import outcomes, plan_for, shapes
+from rankveil.declare import Plan, declare
+from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
-from rankveil.flow.budget import Budget, Noise
-from rankveil.flow.declare import Plan, declare
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.protect.marginals import choose
+from rankveil.measure.budget import Budget, Noise
+from rankveil.measure.marginals import choose
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
 from rankveil.preview import Preview, preview

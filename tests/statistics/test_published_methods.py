@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from rankveil import Plan, Release, release
-from rankveil.flow.declare.domain import Nominal
-from rankveil.flow.declare.schema import declare_alone
+from rankveil.declare.domain import Nominal
+from rankveil.declare.schema import declare_alone
 from rankveil.noise import SeededSource
 from rankveil.taxonomy import Taxonomy
 from tests.support import category, integer, plan_text

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import rankveil as rv
+from rankveil.declare import Records, declare, encode
 from rankveil.engines import open_table
 from rankveil.evaluate import measure_all
 from rankveil.evaluate.learning import learning_scores
-from rankveil.flow.declare import Records, declare, encode
 from rankveil.noise import SeededSource
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from rankveil import Plan, Release, release
-from rankveil.flow.declare import declare_alone
-from rankveil.flow.declare.domain import Nominal
-from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
-from rankveil.flow.relink import shuffle
+from rankveil.declare import declare_alone
+from rankveil.declare.domain import Nominal
 from rankveil.noise import SeededSource
+from rankveil.perturb import shuffle
+from rankveil.perturb.records import DISTANCE_UNITS, label_distances
 from tests.support import category, integer, plan_text
 
 WIDTH = 1_000_000

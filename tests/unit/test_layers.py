@@ -21,12 +21,12 @@ LAYERS = (
     ("errors", "_version", "_arrow_memory", "fragments", "meaning", "temporary"),
     ("taxonomy", "noise", "engines", "privacy"),
     ("ledger",),
-    ("flow.budget",),
-    ("flow.declare",),
-    ("flow.microaggregate",),
-    ("flow.protect",),
-    ("flow.relink",),
-    ("flow.write",),
+    ("measure.budget",),
+    ("declare",),
+    ("microaggregate",),
+    ("perturb",),
+    ("draw.rows",),
+    ("write",),
     ("published",),
     ("methods", "certificate", "preview", "pipeline", "evaluate", "audit", "verify"),
     ("report",),
@@ -81,10 +81,10 @@ def test_imports_point_downward_only(path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "name", "caught"),
     [
-        ("from rankveil.published.mdav import mdav", "flow.protect.records", ["published"]),
+        ("from rankveil.published.mdav import mdav", "perturb.records", ["published"]),
         ("import rankveil.cli", "errors", ["cli"]),
-        ("from rankveil import pipeline", "flow.write", ["pipeline"]),
-        ("def f():\n    from rankveil.flow.protect import Mechanism", "flow.microaggregate.blocks", ["flow.protect"]),
+        ("from rankveil import pipeline", "write", ["pipeline"]),
+        ("def f():\n    from rankveil.perturb import Mechanism", "microaggregate.blocks", ["perturb"]),
         ("from rankveil.noise import below", "taxonomy.graph", ["noise"]),
     ],
 )
@@ -93,11 +93,11 @@ def test_the_layer_check_catches_an_import_that_points_upward(source: str, name:
 
 
 def test_the_steps_of_the_flow_never_import_a_later_step() -> None:
-    steps = [layer[0] for layer in LAYERS if layer[0].startswith("flow.") and layer[0] != "flow.budget"]
-    assert steps == ["flow.declare", "flow.microaggregate", "flow.protect", "flow.relink", "flow.write"]
+    steps = [layer[0] for layer in LAYERS if layer[0].startswith("flow.") and layer[0] != "measure.budget"]
+    assert steps == ["declare", "microaggregate", "perturb", "draw.rows", "write"]
     assert {f"flow.{path.stem}" for path in (PACKAGE / "flow").iterdir() if path.stem[0] != "_"} == {
         *steps,
-        "flow.budget",
+        "measure.budget",
     }
 
 
@@ -137,7 +137,7 @@ _SAMPLERS = {
     "RationalCoins",
     "below",
 }
-_LAWS = ("flow.budget", "flow.relink.channel")
+_LAWS = ("measure.budget", "aligned.channel")
 
 
 def samplers_in(source: str) -> list[str]:

@@ -19,12 +19,12 @@ import pyarrow.parquet as papq
 import pytest
 
 from rankveil import Plan, evaluate, release
+from rankveil.declare import declare, encode
+from rankveil.declare.draft import draft
+from rankveil.declare.reading import texts_of
+from rankveil.draw.rows import disorder
 from rankveil.engines import open_table
 from rankveil.errors import BudgetError, DomainError, GuaranteeError, OutputError, PlanError, TableError
-from rankveil.flow.declare import declare, encode
-from rankveil.flow.declare.draft import draft
-from rankveil.flow.declare.reading import texts_of
-from rankveil.flow.relink import disorder
 from rankveil.ledger import Ledger
 from rankveil.noise import Sampler, SeededSource
 from tests.support import category, integer, plan_text

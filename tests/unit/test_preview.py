@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import rankveil as rv
-from rankveil.flow.budget import Budget, Price
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
+from rankveil.measure.budget import Budget, Price
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
 from rankveil.report import preview as page

@@ -18,8 +18,8 @@ import pytest
 
 from rankveil import Certificate, Plan, evaluate, preview, release
 from rankveil.errors import GuaranteeError, OutputError, RankveilError
-from rankveil.flow.write import files, folder
 from rankveil.noise import SeededSource
+from rankveil.write import files, folder
 from tests.support import category, files_in, integer, plan_text
 
 NOISELESS = ("published:ranking", "published:mdav-insensitive", "published:mdav")

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 import pytest
 
+from rankveil.declare import Plan, again
+from rankveil.declare.again import in_blocks
+from rankveil.declare.dataset import Dataset
 from rankveil.engines import table as tables
 from rankveil.engines.source import Table
 from rankveil.errors import TableError
-from rankveil.flow.declare import Plan, again
-from rankveil.flow.declare.again import in_blocks
-from rankveil.flow.declare.dataset import Dataset
 from rankveil.ledger import Ledger
 from rankveil.noise import SeededSource
 from rankveil.pipeline import release

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from rankveil import temporary
-from rankveil.flow.write import OutputFolder, recover, write_text
 from rankveil.temporary import sweep, temporary_file, temporary_folder
 from rankveil.web.home import Home
 from rankveil.web.serve import remove_left_behind
+from rankveil.write import OutputFolder, recover, write_text
 
 MAKER = """
 import sys, time

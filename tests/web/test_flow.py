@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
 from rankveil.ledger import Identity, Ledger
 from rankveil.verify import verify
 from rankveil.web.jobs import job_named, releases_of

@@ -23,20 +23,20 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rankveil.aligned.grouping import link
 from rankveil.audit import attack_lists, attack_pattern, attack_rows
 from rankveil.audit.attack_belief import LEVEL, Attacker, Belief, before, bounded, candidate_count, is_number
 from rankveil.certificate import plain
+from rankveil.declare import Column, Plan, declare
+from rankveil.declare.dataset import Dataset
+from rankveil.declare.domain import Grid
 from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
 from rankveil.evaluate.results import INTERNAL
-from rankveil.flow.budget import Budget, equal_shares
-from rankveil.flow.declare import Column, Plan, declare
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.declare.domain import Grid
-from rankveil.flow.microaggregate import by_distance, individual_ranking
-from rankveil.flow.microaggregate.unaligned import order_every_row, rank_every_row
-from rankveil.flow.relink.grouping import link
+from rankveil.measure.budget import Budget, equal_shares
 from rankveil.methods import METHODS, Method, method_named
+from rankveil.microaggregate import by_distance, individual_ranking
+from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.noise import RandomSource, SystemSource, permutation
 
 Basis = Literal["exact", "computed", "upper bound", "lower bound"]

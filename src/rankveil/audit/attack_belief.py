@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, Codes, Grid
+from rankveil.declare import Column
+from rankveil.declare.domain import MISSING, Codes, Grid
 
 LEVEL = 0.95
 _MOST_CANDIDATES = 1 << 12  # values of a wide domain that are looked at

@@ -16,13 +16,13 @@ import numpy as np
 
 from rankveil.audit.attack_belief import Attacker, Belief, Floats, candidates, from_likelihood
 from rankveil.audit.attack_slots import Group, Integers, Slots, alone, per_cluster, ranks_of
-from rankveil.flow.declare import Column, Records
-from rankveil.flow.declare.domain import MISSING, Codes, Grid
-from rankveil.flow.microaggregate import Clustered, ColumnClusters
-from rankveil.flow.microaggregate.clusters import axis_values
-from rankveil.flow.protect.centroids import ReleasedCentroids, filled_sums, mechanisms_for
-from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
+from rankveil.declare import Column, Records
+from rankveil.declare.domain import MISSING, Codes, Grid
+from rankveil.microaggregate import Clustered, ColumnClusters
+from rankveil.microaggregate.clusters import axis_values
 from rankveil.noise import RandomSource, discrete_laplace, representable_scale
+from rankveil.perturb.centroids import ReleasedCentroids, filled_sums, mechanisms_for
+from rankveil.perturb.records import DISTANCE_UNITS, label_distances
 
 _FITS_KEPT = 16
 

@@ -28,10 +28,10 @@ from rankveil.audit.attack_belief import (
     known_missing,
 )
 from rankveil.audit.attack_slots import Group, Slots, alone, per_cluster, ranks_of
-from rankveil.flow.declare import Column, Records
-from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.flow.microaggregate import Clustered
-from rankveil.flow.microaggregate.clusters import axis_values
+from rankveil.declare import Column, Records
+from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.microaggregate import Clustered
+from rankveil.microaggregate.clusters import axis_values
 
 _ROUNDING = 1e-6  # floating-point means, in steps of the axis
 

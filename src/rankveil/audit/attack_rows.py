@@ -14,14 +14,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from rankveil.aligned.channel import HammingBall, Window
+from rankveil.aligned.grouping import Linkage
 from rankveil.audit.attack_belief import Attacker, Belief, Floats, candidates, first_reaching, from_likelihood
-from rankveil.flow.declare import Column, Records
-from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.flow.microaggregate.clusters import axis_values
-from rankveil.flow.protect.marginals.shape import Marginal
-from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances, planned
-from rankveil.flow.relink.channel import HammingBall, Window
-from rankveil.flow.relink.grouping import Linkage
+from rankveil.declare import Column, Records
+from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.measure.marginals.shape import Marginal
+from rankveil.microaggregate.clusters import axis_values
+from rankveil.perturb.records import DISTANCE_UNITS, label_distances, planned
 
 _SMALLEST = 1e-300
 

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.audit.attack_belief import Floats
-from rankveil.flow.declare import Column, Records
-from rankveil.flow.declare.domain import Codes
-from rankveil.flow.microaggregate import Clustered, Clustering
+from rankveil.declare import Column, Records
+from rankveil.declare.domain import Codes
+from rankveil.microaggregate import Clustered, Clustering
 
 Group = Callable[[Records, int], Clustered]
 Integers = NDArray[np.int64]

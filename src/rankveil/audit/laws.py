@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.aligned.channel import Channel, HammingBall, Window
 from rankveil.audit.findings import DependsOnData
-from rankveil.flow.budget import Noise
-from rankveil.flow.relink.channel import Channel, HammingBall, Window
+from rankveil.measure.budget import Noise
 from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomizedResponse, Shuffle
 
 Floats = NDArray[np.float64]

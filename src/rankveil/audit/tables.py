@@ -12,11 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rankveil.audit.bounds import Scores
+from rankveil.declare import Column, Schema
+from rankveil.declare.dataset import Dataset
+from rankveil.declare.domain import OUTER_STEPS, Codes, Grid, Nominal
 from rankveil.engines import open_table
-from rankveil.flow.budget import Budget
-from rankveil.flow.declare import Column, Schema
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.declare.domain import OUTER_STEPS, Codes, Grid, Nominal
+from rankveil.measure.budget import Budget
 from rankveil.methods import Method
 from rankveil.noise import RandomSource
 from rankveil.taxonomy import Taxonomy, flat_taxonomy

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rankveil.audit.findings import DependsOnData
 from rankveil.audit.laws import worst_loss
-from rankveil.flow.budget import Budget, Noise, Price
+from rankveil.measure.budget import Budget, Noise, Price
 from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomSource
 
 Answer = NDArray[Any]

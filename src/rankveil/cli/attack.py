@@ -53,7 +53,7 @@ def command(
       rankveil attack patients.csv --plan plan.toml --method unlinked --row 17
     """
     from rankveil.audit.attack import attack
-    from rankveil.flow.write import write_text
+    from rankveil.write import write_text
 
     with progress(quiet=quiet or as_json) as show:
         result = attack(

@@ -136,9 +136,9 @@ def _replay(
     as_json: bool,
 ) -> None:
     from rankveil.audit.replay import Given, replay
-    from rankveil.flow.declare import Plan
-    from rankveil.flow.write import write_text
+    from rankveil.declare import Plan
     from rankveil.report.replay import as_page, figures, headline, note
+    from rankveil.write import write_text
 
     if table is not None and plan_path is None:
         raise click.UsageError("A TABLE is replayed with its plan: give --plan.")

@@ -10,7 +10,7 @@ from rich.text import Text
 from rankveil.cli.output import console, print_json, print_table
 
 if TYPE_CHECKING:
-    from rankveil.flow.declare import Plan
+    from rankveil.declare import Plan
     from rankveil.preview import Part, Preview
 
 _BAR = 60  # characters

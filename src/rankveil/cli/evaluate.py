@@ -86,12 +86,12 @@ def _write_page(
     test: Path | None,
     show: Callable[[str], None],
 ) -> Path:
+    from rankveil.declare import Plan
     from rankveil.evaluate.evaluation import certificate_beside, release_file
-    from rankveil.flow.declare import Plan
-    from rankveil.flow.write import CERTIFICATE_NAME, write_text
     from rankveil.report.evaluation import as_page
     from rankveil.report.render import internal_path
     from rankveil.report.reproduction import reproduction
+    from rankveil.write import CERTIFICATE_NAME, write_text
 
     file = release_file(release)
     certificate = certificate_beside(file)

@@ -31,13 +31,13 @@ def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool
     \b
       rankveil init people.csv --out plan.toml
     """
+    from rankveil.declare import Plan
+    from rankveil.declare.draft import draft
     from rankveil.engines import open_table
     from rankveil.errors import OutputError
-    from rankveil.flow.declare import Plan
-    from rankveil.flow.declare.draft import draft
-    from rankveil.flow.write import write_text
     from rankveil.meaning import in_words, needs_words
     from rankveil.preview.noise_alone import advice, remark
+    from rankveil.write import write_text
 
     if out.exists() and not overwrite:
         raise OutputError(f"{out} exists already.", remedy="Give another name with --out, or say --overwrite.")

@@ -155,8 +155,8 @@ def cap_command(
       rankveil ledger cap people.csv --epsilon 3 --delta 1e-6
       rankveil ledger cap --population patients-2031 --epsilon 3
     """
+    from rankveil.declare import Plan
     from rankveil.engines import open_table
-    from rankveil.flow.declare import Plan
     from rankveil.ledger import Ledger, default_ledger_path, identities, population_identity
 
     limits = [_amount(name, text) for name, text in (("--epsilon", epsilon), ("--delta", delta))]

@@ -14,8 +14,8 @@ from rankveil.cli.output import json_option, print_json, progress
 from rankveil.cli.run import EXIT_CODES
 
 if TYPE_CHECKING:
+    from rankveil.declare import Plan
     from rankveil.engines import Engine
-    from rankveil.flow.declare import Plan
 
 
 @click.command("release", epilog=EXIT_CODES)
@@ -86,7 +86,7 @@ def command(
       rankveil release sales.parquet --plan plan.toml --out shared/2031-q1/ \\
           --engine spark --master spark://host:7077
     """
-    from rankveil.flow.declare import Plan
+    from rankveil.declare import Plan
 
     plan = Plan.load(plan_path).with_release(method=method, epsilon=epsilon, delta=delta, k=k)
     if dry_run:

@@ -97,12 +97,12 @@ def figures_command(data: Path | None, out: Path, runs: int, quick: bool, quiet:
     """
     from dataclasses import asdict
 
-    from rankveil.flow.write import write_text
     from rankveil.noise import SystemSource
     from rankveil.reproduce.curves import CASES, CENSUS_CASES, curves
     from rankveil.reproduce.data import ADULT_TAXONOMIES, HOW_TO_GET_CENSUS, census_file
     from rankveil.reproduce.figures import write_figures
     from rankveil.reproduce.shapes import shapes
+    from rankveil.write import write_text
 
     path = None if data is None else _told_if_other(census_file(data))
     cases = [case for case in CASES if path is not None or case not in CENSUS_CASES]

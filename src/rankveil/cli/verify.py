@@ -18,7 +18,7 @@ class _Published(click.Path):
     """A path into the folder of a release, where a killed run's last step is completed, or taken back, first."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from rankveil.flow.write import recover
+        from rankveil.write import recover
 
         recover(Path(value).parent)
         return super().convert(value, param, ctx)

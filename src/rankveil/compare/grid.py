@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
 from rankveil.certificate import plain
+from rankveil.declare import Plan
 from rankveil.errors import PlanError
-from rankveil.flow.declare import Plan
 from rankveil.methods import Method, method_named
 
 RESAMPLED = "resampled"  # the original drawn again with replacement: what chance alone does

@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from rankveil.declare import Plan, Records, Schema, declare
+from rankveil.declare.dataset import Dataset
+from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.engines import open_table
-from rankveil.flow.declare import Plan, Records, Schema, declare
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
 
 
 def read(table: object, plan: Plan) -> Dataset:

@@ -13,10 +13,10 @@ from typing import Any
 
 from rankveil.compare.grid import RESAMPLED, Cell, plan_for
 from rankveil.compare.held import on_common_ranges, on_scale_of
+from rankveil.declare import Plan, Records
+from rankveil.declare.dataset import Dataset
 from rankveil.errors import RankveilError
 from rankveil.evaluate import Evaluation, learning_scores, measure_all
-from rankveil.flow.declare import Plan, Records
-from rankveil.flow.declare.dataset import Dataset
 from rankveil.methods import method_named
 from rankveil.noise import RandomSource, Sampler
 from rankveil.pipeline import protected_rows

@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.declare import Column, Plan, Records, declare_alone
+from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.errors import PlanError
-from rankveil.flow.declare import Column, Plan, Records, declare_alone
-from rankveil.flow.declare.domain import MISSING, Codes, Grid
-from rankveil.flow.relink.draw import matches_any
-from rankveil.flow.relink.synthetic import ASSUMED_ROWS
+from rankveil.measure.link.draw import matches_any
+from rankveil.measure.link.synthetic import ASSUMED_ROWS
 from rankveil.noise import Sampler, SeededSource
 
 _LEAN = 0.3  # correlation of any two columns' hidden numbers

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, Codes, Grid
+from rankveil.declare import Column
+from rankveil.declare.domain import MISSING, Codes, Grid
 
 QUANTILE_BINS = 20
 _MOST_TALLIES = 1 << 20  # cells of a pair that are counted in one array; more are first reduced to those that occur

@@ -17,9 +17,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.declare import Column
+from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.evaluate.results import Bar, Distribution
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
 
 _SINGLE_VALUES = 40
 _BINS = 30

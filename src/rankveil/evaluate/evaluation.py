@@ -15,16 +15,16 @@ import numpy as np
 from pydantic import ValidationError
 
 from rankveil.certificate import Certificate
+from rankveil.declare import Plan, Records, Schema, declare, encode
+from rankveil.declare.domain import MISSING, Grid
 from rankveil.engines import Table, open_table
 from rankveil.errors import MissingExtraError, PlanError, TableError
 from rankveil.evaluate.learning import learning_scores, propensity_auc
 from rankveil.evaluate.measuring import measure_all, measure_details
 from rankveil.evaluate.results import Evaluation
 from rankveil.evaluate.scores import with_scores
-from rankveil.flow.declare import Plan, Records, Schema, declare, encode
-from rankveil.flow.declare.domain import MISSING, Grid
-from rankveil.flow.write import CERTIFICATE_NAME
 from rankveil.methods import method_named
+from rankveil.write import CERTIFICATE_NAME
 
 Progress = Callable[[str], None]
 

@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.declare import Column, Records
+from rankveil.declare.domain import MISSING, Grid
 from rankveil.errors import MissingExtraError, TableError
-from rankveil.flow.declare import Column, Records
-from rankveil.flow.declare.domain import MISSING, Grid
 from rankveil.noise import Sampler, SeededSource
 
 _MOST_ROWS = 10_000

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, Codes, Grid
+from rankveil.declare import Column
+from rankveil.declare.domain import MISSING, Codes, Grid
 
 SANITY_SHARE = 100  # the sanity bound is this fraction of the domain
 BINS = 100

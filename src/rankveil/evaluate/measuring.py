@@ -8,6 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
+from rankveil.declare import Column, Records
+from rankveil.declare.domain import Grid
 from rankveil.errors import TableError
 from rankveil.evaluate import measures
 from rankveil.evaluate.distances import (
@@ -23,8 +25,6 @@ from rankveil.evaluate.distributions import distribution
 from rankveil.evaluate.queries import ask
 from rankveil.evaluate.results import ColumnResult, Evaluation, PairResult
 from rankveil.evaluate.subgroups import subgroups
-from rankveil.flow.declare import Column, Records
-from rankveil.flow.declare.domain import Grid
 
 
 def measure(original: Records, released: Records, *, row_aligned: bool = True) -> Evaluation:

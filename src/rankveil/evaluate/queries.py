@@ -17,9 +17,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.declare import Column, Records, Schema
+from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.evaluate.results import Queries
-from rankveil.flow.declare import Column, Records, Schema
-from rankveil.flow.declare.domain import MISSING, Codes, Grid
 from rankveil.noise import Sampler, SeededSource
 
 QUERIES = 500

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.declare import Column, Records
+from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.evaluate.distances import Cells, chance_variation
 from rankveil.evaluate.results import Subgroup
-from rankveil.flow.declare import Column, Records
-from rankveil.flow.declare.domain import MISSING, Codes, Grid
 
 FEWEST_JUDGED = 100
 _PARTS = 5

@@ -1,7 +1,7 @@
 """Mechanisms that choose or shuffle, as laws to be asked through `RandomSource.answer`.
 
 Guarantee    That of the sampler behind each: exponential.py, randomized_response.py, uniform.py. Integer noise is
-             `Noise` of flow/budget.py; the joint channel of a record is in flow/relink/channel.py.
+             `Noise` of measure/budget.py; the joint channel of a record is in aligned/channel.py.
 Argument     A law is its sampler with public parameters filled in; nothing is computed here.
 Not covered  What the parameters have to be: the modules that ask.
 Arithmetic   None.

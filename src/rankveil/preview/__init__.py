@@ -15,12 +15,12 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from rankveil.certificate import plain
+from rankveil.declare import Column, Plan, Schema, declare_alone
+from rankveil.declare.domain import Nominal
 from rankveil.engines import open_table
-from rankveil.flow.budget import Mechanism
-from rankveil.flow.declare import Column, Plan, Schema, declare_alone
-from rankveil.flow.declare.domain import Nominal
-from rankveil.flow.relink.synthetic import ASSUMED_ROWS
 from rankveil.meaning import in_words
+from rankveil.measure.budget import Mechanism
+from rankveil.measure.link.synthetic import ASSUMED_ROWS
 from rankveil.methods import Method, method_named
 from rankveil.preview.expectations import (
     Expectation,

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from rankveil.flow.budget import Mechanism, Noise, Price
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import Grid, Nominal
-from rankveil.flow.microaggregate.counts import CountGrid
-from rankveil.flow.protect.marginals.choose import synopsis_rule
-from rankveil.flow.protect.marginals.tree import first_counts
-from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
+from rankveil.declare import Column
+from rankveil.declare.domain import Grid, Nominal
+from rankveil.measure.budget import Mechanism, Noise, Price
+from rankveil.measure.counts import CountGrid
+from rankveil.measure.marginals.choose import synopsis_rule
+from rankveil.measure.marginals.tree import first_counts
+from rankveil.perturb.records import DISTANCE_UNITS, label_distances
 from rankveil.preview.reach import HALF, MOST, laplace_reach, reach_of
 
 ABOUT_NOISE = (

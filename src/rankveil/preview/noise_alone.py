@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+from rankveil.declare import Column, Plan, declare_alone
 from rankveil.errors import PlanError
-from rankveil.flow.budget import Price
-from rankveil.flow.declare import Column, Plan, declare_alone
-from rankveil.flow.microaggregate.counts import CountGrid
-from rankveil.flow.protect.marginals.choose import synopsis_rule
-from rankveil.flow.protect.marginals.tree import first_counts
+from rankveil.measure.budget import Price
+from rankveil.measure.counts import CountGrid
+from rankveil.measure.marginals.choose import synopsis_rule
+from rankveil.measure.marginals.tree import first_counts
 from rankveil.methods import method_named
 from rankveil.preview.reach import mean_size
 

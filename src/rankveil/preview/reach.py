@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from rankveil.flow.budget import Noise
+from rankveil.measure.budget import Noise
 
 HALF, MOST = 0.5, 0.95
 _SUMMED_UP_TO = 50.0  # deviations of a discrete Gaussian below which its law is summed term by term

@@ -20,12 +20,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.flow.microaggregate import Clustered, Clustering, ColumnClusters
-from rankveil.flow.protect import Mechanism, NoisyCentroids
-from rankveil.flow.protect.records import DISTANCE_UNITS
+from rankveil.declare import Column
+from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.microaggregate import Clustered, Clustering, ColumnClusters
 from rankveil.noise import RandomSource, exponential_mechanism, laplace_floats
+from rankveil.perturb import Mechanism, NoisyCentroids
+from rankveil.perturb.records import DISTANCE_UNITS
 
 _SCALE_GROWS = "grows with the number of clusters"
 

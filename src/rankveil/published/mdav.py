@@ -14,12 +14,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.declare import Records
+from rankveil.declare.domain import MISSING, Grid
 from rankveil.errors import TableError
-from rankveil.flow.declare import Records
-from rankveil.flow.declare.domain import MISSING, Grid
-from rankveil.flow.microaggregate import Clustered
-from rankveil.flow.microaggregate.clusters import axis_values
-from rankveil.flow.microaggregate.distance import cut_records
+from rankveil.microaggregate import Clustered
+from rankveil.microaggregate.clusters import axis_values
+from rankveil.microaggregate.distance import cut_records
 from rankveil.taxonomy import Taxonomy
 
 

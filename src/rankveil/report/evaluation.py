@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from rankveil.certificate import Certificate
+from rankveil.declare import Plan
 from rankveil.evaluate.results import Distribution, Evaluation, PairResult
 from rankveil.evaluate.scores import FAIR, GOOD
 from rankveil.evaluate.subgroups import FEWEST_JUDGED
-from rankveil.flow.declare import Plan
 from rankveil.report import figures
 from rankveil.report.charts import inline
 from rankveil.report.drawer import check_extra

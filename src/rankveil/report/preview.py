@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
 from rankveil.preview import Expectation, Part, Preview, preview
 from rankveil.preview.expectations import ABOUT_NOISE
 

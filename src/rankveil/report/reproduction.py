@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
 
 _LIBRARIES = ("numpy", "pyarrow", "scikit-learn", "vl-convert-python")
 

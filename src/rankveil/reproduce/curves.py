@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from rankveil.declare import Records
 from rankveil.evaluate import measure
-from rankveil.flow.declare import Records
 from rankveil.noise import RandomSource
 from rankveil.reproduce.data import adult, census, census_file, first_columns, single_column
 from rankveil.reproduce.runs import NOISELESS, repeated

@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import rankveil
+from rankveil.declare import Column, Records, Schema, encode
+from rankveil.declare.domain import DEFAULT_NULL_TOKENS, Domain, Grid, Nominal
 from rankveil.engines import Table, open_table
 from rankveil.errors import TableError
-from rankveil.flow.declare import Column, Records, Schema, encode
-from rankveil.flow.declare.domain import DEFAULT_NULL_TOKENS, Domain, Grid, Nominal
 from rankveil.taxonomy import read_taxonomy
 
 ADULT_NUMBERS = ("age", "hours-per-week")

@@ -14,9 +14,9 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from rankveil.flow.write import write_bytes, write_text
 from rankveil.report.charts import QUIET, SERIES, drawn, lines, stacked
 from rankveil.reproduce.curves import Point
+from rankveil.write import write_bytes, write_text
 
 FIGURES = {
     "figure1": (("census-1", "census-8", "census-13"), ("IR", "laplace", "ranking")),

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from rankveil.flow.budget import equal_shares
-from rankveil.flow.declare import Records
-from rankveil.flow.microaggregate import by_distance, individual_ranking
-from rankveil.flow.relink import Rows, own_cluster
+from rankveil.declare import Records
+from rankveil.draw.rows import Rows
+from rankveil.measure.budget import equal_shares
+from rankveil.microaggregate import by_distance, individual_ranking
 from rankveil.noise import RandomSource
+from rankveil.perturb.rows import own_cluster
 from rankveil.published.centroids import algorithm_1_and_2, no_noise, predecessor
 
 

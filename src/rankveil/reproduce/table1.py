@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rankveil.flow.declare.domain import Grid
+from rankveil.declare.domain import Grid
 from rankveil.noise import RandomSource
 from rankveil.reproduce.data import census, first_columns
 from rankveil.reproduce.printed import CLUSTER_SIZES, EPSILONS, METHODS, printed_cells

@@ -19,7 +19,7 @@ from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.errors import RankveilError
-from rankveil.flow.budget import implies, rho_within
+from rankveil.measure.budget import implies, rho_within
 from rankveil.methods import METHODS
 from rankveil.privacy import theorems
 from rankveil.verify import release as of_release

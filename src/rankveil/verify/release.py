@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rankveil.certificate import Certificate
 from rankveil.engines import Table, open_table
-from rankveil.flow.write import Written
 from rankveil.verify.inspection import Inspection
+from rankveil.write import Written
 
 
 class Fails(Exception):

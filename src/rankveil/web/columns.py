@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from rankveil.declare import Plan
+from rankveil.declare.domain import Nominal, domain_of
+from rankveil.declare.plan import TABLE_PART, CategoryColumn, TableEntry
 from rankveil.errors import RankveilError
-from rankveil.flow.declare import Plan
-from rankveil.flow.declare.domain import Nominal, domain_of
-from rankveil.flow.declare.plan import TABLE_PART, CategoryColumn, TableEntry
 from rankveil.web.home import State, column_part
 
 KINDS: Mapping[str, str] = {

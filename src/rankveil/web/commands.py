@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from rankveil.flow.declare import Plan
+from rankveil.declare import Plan
 from rankveil.meaning import needs_consent
 from rankveil.methods import method_named
 from rankveil.web.home import State

@@ -29,8 +29,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rankveil.flow.write import write_bytes
 from rankveil.noise import SystemSource
+from rankveil.write import write_bytes
 
 COOKIE = "rankveil"
 LIFETIME = 12 * 3600  # seconds that a cookie is good for

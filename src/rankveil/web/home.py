@@ -22,13 +22,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rankveil.declare import Plan
+from rankveil.declare.plan import TABLE_PART
+from rankveil.declare.plan_file import plan_toml
 from rankveil.errors import OutputError, PlanError, TableError
-from rankveil.flow.declare import Plan
-from rankveil.flow.declare.plan import TABLE_PART
-from rankveil.flow.declare.plan_file import plan_toml
-from rankveil.flow.write import write_bytes
 from rankveil.web.guard import secret
 from rankveil.web.private import check_way, only_for_me
+from rankveil.write import write_bytes
 
 _ID = re.compile(r"[0-9a-f]{16}")
 RELEASE_PART = "[release]"  # no clash with a column: versions of columns are kept under "column:<name>"

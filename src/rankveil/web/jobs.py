@@ -22,13 +22,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from rankveil.flow.declare import Plan
-from rankveil.flow.declare.plan_file import plan_toml
-from rankveil.flow.write import CERTIFICATE_NAME, RELEASE_NAMES, recover, write_bytes, write_text
+from rankveil.declare import Plan
+from rankveil.declare.plan_file import plan_toml
 from rankveil.ledger import default_ledger_path
 from rankveil.web.budget import LedgerSays, ledger_says
 from rankveil.web.guard import secret
 from rankveil.web.home import Working, is_held
+from rankveil.write import CERTIFICATE_NAME, RELEASE_NAMES, recover, write_bytes, write_text
 
 JOB_ID = re.compile(r"[0-9a-f]{16}")
 _PATIENCE = 3.0  # seconds between asking a job to end and ending it

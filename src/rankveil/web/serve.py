@@ -23,7 +23,6 @@ from pathlib import Path
 import uvicorn
 
 from rankveil.errors import OutputError, RankveilError
-from rankveil.flow.write import recover, write_bytes
 from rankveil.web.app import application
 from rankveil.web.guard import Door, Events, forward, secret
 from rankveil.web.home import Home, Working, is_held
@@ -31,6 +30,7 @@ from rankveil.web.jobs import jobs_of
 from rankveil.web.private import only_for_me
 from rankveil.web.site import Site
 from rankveil.web.tables import left_behind, open_path, remove_copy
+from rankveil.write import recover, write_bytes
 
 DEFAULT_PORT = 8722
 _OPENED = "The page was opened. If that was not you: press Ctrl-C, somebody else has used the address."

@@ -15,14 +15,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rankveil.declare import Plan, declare
+from rankveil.declare.draft import draft
+from rankveil.declare.plan_file import plan_toml
 from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
-from rankveil.flow.declare import Plan, declare
-from rankveil.flow.declare.draft import draft
-from rankveil.flow.declare.plan_file import plan_toml
-from rankveil.flow.write import write_bytes
 from rankveil.web.guard import secret
 from rankveil.web.home import Home, State, Working
+from rankveil.write import write_bytes
 
 STALE_AFTER = 3600.0  # seconds: a killed page may be started again and go on within this time
 REMOVE_COPY = "remove-copy"  # a file that asks the last process at work to remove the copy

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from rankveil.errors import BudgetError, RankveilError, bug_in
-from rankveil.flow.write import write_bytes
 from rankveil.web import commands
 from rankveil.web.budget import ledger_says
 from rankveil.web.home import Working
 from rankveil.web.jobs import Job, jobs_of
 from rankveil.web.tables import REMOVE_COPY, remove_copy
+from rankveil.write import write_bytes
 
 Progress = Callable[[str], None]
 

@@ -20,11 +20,11 @@ from rankveil.compare.grid import RESAMPLED, cells_of
 from rankveil.compare.held import read
 from rankveil.compare.results import INTERNAL, Row
 from rankveil.compare.run import MEASURES, Finding
+from rankveil.declare import Plan, declare
+from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.errors import PlanError
-from rankveil.flow.declare import Plan, declare
-from rankveil.flow.declare.dataset import Dataset
-from rankveil.flow.microaggregate.counts import count_columns
+from rankveil.measure.counts import count_columns
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
 from rankveil.report.compare import page
@@ -195,8 +195,8 @@ def test_a_made_table_comes_from_the_plan_alone_and_is_the_same_every_time() -> 
 
 def test_a_made_table_fills_every_kind_of_column_inside_its_domain_with_mild_dependence() -> None:
     from rankveil.compare.stand_in import made_table
+    from rankveil.declare.domain import MISSING
     from rankveil.evaluate.distances import rank_correlations
-    from rankveil.flow.declare.domain import MISSING
 
     entries = {
         **COLUMNS,

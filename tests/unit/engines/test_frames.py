@@ -15,9 +15,9 @@ import pyarrow.parquet as papq
 import pytest
 
 from rankveil import Plan, release
+from rankveil.declare import declare, encode
 from rankveil.engines import open_table
 from rankveil.errors import TableError
-from rankveil.flow.declare import declare, encode
 from rankveil.noise import SeededSource
 from tests.support import INTEGER, category, integer, plan_text
 

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr, wasserstein_distance
 
+from rankveil.declare import Column, Plan, declare_alone
+from rankveil.declare.domain import MISSING, Codes
 from rankveil.evaluate.distances import (
     QUANTILE_BINS,
     Cells,
@@ -19,8 +21,6 @@ from rankveil.evaluate.distances import (
     total_variation,
     wasserstein,
 )
-from rankveil.flow.declare import Column, Plan, declare_alone
-from rankveil.flow.declare.domain import MISSING, Codes
 from tests.support import category, integer, plan_text
 
 

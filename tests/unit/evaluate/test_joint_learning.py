@@ -9,10 +9,10 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import r2_score, roc_auc_score
 
+from rankveil.declare import Records
+from rankveil.declare.domain import MISSING
 from rankveil.errors import MissingExtraError, TableError
 from rankveil.evaluate import learning_scores, propensity_auc
-from rankveil.flow.declare import Records
-from rankveil.flow.declare.domain import MISSING
 from tests.support import category, integer, records_of
 
 COLUMNS = {

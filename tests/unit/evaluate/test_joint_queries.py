@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rankveil.declare import Records
+from rankveil.declare.domain import MISSING
 from rankveil.evaluate import queries
 from rankveil.evaluate.queries import query_error
-from rankveil.flow.declare import Records
-from rankveil.flow.declare.domain import MISSING
 from tests.support import category, integer, records_of
 
 COLUMNS = {"a": integer(1000, more="null = true"), "b": category(["x", "y", "z"], more="null = true"), "c": integer(50)}

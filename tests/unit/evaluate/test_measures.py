@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from rankveil import Plan, evaluate
+from rankveil.declare import Column, declare_alone
+from rankveil.declare.domain import MISSING
 from rankveil.errors import TableError
 from rankveil.evaluate import jensen_shannon, relative_errors, variance_change
 from rankveil.evaluate.measures import divergence, histogram
-from rankveil.flow.declare import Column, declare_alone
-from rankveil.flow.declare.domain import MISSING
 from tests.support import category, integer, plan_text
 
 

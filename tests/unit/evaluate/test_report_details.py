@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankveil.declare import Plan, Records, declare_alone
+from rankveil.declare.domain import MISSING
 from rankveil.evaluate import measure_all
 from rankveil.evaluate.distances import Cells, expected_by_chance, total_variation
 from rankveil.evaluate.distributions import distribution
@@ -17,8 +19,6 @@ from rankveil.evaluate.measuring import all_cells, measure_details
 from rankveil.evaluate.results import Distribution, Evaluation, Queries, Subgroup
 from rankveil.evaluate.scores import score_text, with_scores, word_for
 from rankveil.evaluate.subgroups import subgroups
-from rankveil.flow.declare import Plan, Records, declare_alone
-from rankveil.flow.declare.domain import MISSING
 from rankveil.methods import METHODS
 from tests.support import category, integer, plan_text, records_of
 

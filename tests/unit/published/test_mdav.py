@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankveil.declare import Records
+from rankveil.declare.domain import MISSING, Grid, Nominal
 from rankveil.errors import TableError
-from rankveil.flow.declare import Records
-from rankveil.flow.declare.domain import MISSING, Grid, Nominal
 from rankveil.published.mdav import mdav
 from tests.support import category, grouped_rows, integer, records_of
 

@@ -19,21 +19,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.aligned.channel import HammingBall, Window
 from rankveil.audit.bounds import Scores
 from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
 from rankveil.audit.laws import permute_and_flip_law
 from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbounded, whole_releases
 from rankveil.audit.watch import Draw, Watch, WatchedBudget, replayed, steered
-from rankveil.flow.budget import Budget, Price
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.flow.declare.plan import SynopsisChoice
-from rankveil.flow.protect.marginals.shape import Marginal
-from rankveil.flow.relink import select
-from rankveil.flow.relink.channel import HammingBall, Window
-from rankveil.flow.relink.pairs import PairCounts, count_pairs
-from rankveil.flow.relink.synthetic import divide
+from rankveil.declare import Column
+from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.declare.plan import SynopsisChoice
+from rankveil.measure.budget import Budget, Price
+from rankveil.measure.link import select
+from rankveil.measure.link.pairs import PairCounts, count_pairs
+from rankveil.measure.link.synthetic import divide
+from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import PermuteAndFlip
 
 _DELTA = Fraction(1, 10**6)

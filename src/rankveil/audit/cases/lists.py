@@ -21,12 +21,12 @@ from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
 from rankveil.audit.laws import Choices, Line, Sums, exponential_law, loss_of_list
 from rankveil.audit.tables import Rows, dataset, labels, number, replaced, tree_labels, whole_releases
-from rankveil.flow.budget import Budget, Mechanism
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.flow.microaggregate import Clustered, Clustering, ColumnClusters
-from rankveil.flow.protect.centroids import filled_sums
-from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
+from rankveil.declare import Column
+from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.measure.budget import Budget, Mechanism
+from rankveil.microaggregate import Clustered, Clustering, ColumnClusters
+from rankveil.perturb.centroids import filled_sums
+from rankveil.perturb.records import DISTANCE_UNITS, label_distances
 
 WIDTH = 20
 

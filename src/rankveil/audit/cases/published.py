@@ -23,12 +23,12 @@ from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import Finding, exact, sampled, structural
 from rankveil.audit.laws import Line, exponential_law, loss_of_list
 from rankveil.audit.tables import Rows, dataset, labels, number, replaced, whole_releases
-from rankveil.flow.budget import Budget
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import Codes, Nominal
-from rankveil.flow.microaggregate import Clustered
-from rankveil.flow.protect.records import DISTANCE_UNITS
+from rankveil.declare import Column
+from rankveil.declare.domain import Codes, Nominal
+from rankveil.measure.budget import Budget
+from rankveil.microaggregate import Clustered
 from rankveil.noise import permutation
+from rankveil.perturb.records import DISTANCE_UNITS
 
 WIDTH = 1000
 _MORE_RUNS = 4  # what counting proves grows with the logarithm of the number of runs

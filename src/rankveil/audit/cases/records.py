@@ -17,10 +17,10 @@ from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import Finding, exact, sampled
 from rankveil.audit.laws import exponential_law
 from rankveil.audit.tables import Rows, dataset, labels, number, released, tree_labels, whole_releases
-from rankveil.flow.budget import Budget, Mechanism
-from rankveil.flow.declare import Column
-from rankveil.flow.declare.domain import MISSING, Codes, Grid
-from rankveil.flow.protect.records import DISTANCE_UNITS, label_distances
+from rankveil.declare import Column
+from rankveil.declare.domain import MISSING, Codes, Grid
+from rankveil.measure.budget import Budget, Mechanism
+from rankveil.perturb.records import DISTANCE_UNITS, label_distances
 
 WIDTH = 10
 

@@ -22,10 +22,10 @@ from rankveil.audit.replay.given import Given
 from rankveil.audit.replay.pair import Outcome, run_pair
 from rankveil.audit.replay.plans import Case, case_on, made_case, made_cells
 from rankveil.audit.replay.ways import LOCAL_WAYS, SPARK_WAYS, Way
+from rankveil.declare import Plan
 from rankveil.engines import Engine
 from rankveil.engines.spark import SparkEngine, start_session
 from rankveil.errors import OutputError, RankveilError
-from rankveil.flow.declare import Plan
 from rankveil.pipeline import check_consent
 from rankveil.temporary import only_folder, own_place
 

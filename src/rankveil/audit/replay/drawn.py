@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from rankveil.audit.watch import Draw
-from rankveil.flow.budget import Noise
+from rankveil.measure.budget import Noise
 
 MOST = 6.0
 _WIDE = 100.0  # variances from here on have the moments of the normal law, but for one part in 10^800

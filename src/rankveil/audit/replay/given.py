@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rankveil.audit.replay.ways import LOCAL_WAYS, Cells, Way
+from rankveil.declare import Plan, declare
 from rankveil.engines import open_table
-from rankveil.flow.declare import Plan, declare
 
 MOST_ROWS = 100_000
 

@@ -35,7 +35,7 @@ from rankveil.audit.watch import Path as AnsweredPath
 from rankveil.certificate import Certificate
 from rankveil.engines import Engine
 from rankveil.errors import RankveilError
-from rankveil.flow.budget import rho_within
+from rankveil.measure.budget import rho_within
 from rankveil.pipeline import Release, release
 
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)

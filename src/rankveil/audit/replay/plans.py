@@ -12,8 +12,8 @@ from typing import Any
 from rankveil.audit.replay.dice import Dice
 from rankveil.audit.replay.records import Values
 from rankveil.audit.replay.ways import Cells, Cuts, Way
-from rankveil.flow.declare import Column, Plan, Schema, declare_alone
-from rankveil.flow.declare.domain import Grid
+from rankveil.declare import Column, Plan, Schema, declare_alone
+from rankveil.declare.domain import Grid
 from rankveil.methods import method_named
 
 METHODS = ("synthetic", "synthetic", "synthetic", "aligned", "laplace", "unlinked", "multivariate")

@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from rankveil.audit.replay.dice import Dice
-from rankveil.flow.declare import Column, Plan
-from rankveil.flow.declare.domain import Grid, Nominal
-from rankveil.flow.declare.plan import DateColumn, IntegerColumn, NumberColumn
+from rankveil.declare import Column, Plan
+from rankveil.declare.domain import Grid, Nominal
+from rankveil.declare.plan import DateColumn, IntegerColumn, NumberColumn
 
 _EPOCH = datetime.date(1970, 1, 1)
 _PADDING = 5000  # of a text: enough to move where a reader of text files cuts blocks

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 
 from rankveil.audit.replay.records import Nanoday, Spelling, lowered
-from rankveil.flow.declare import Plan
-from rankveil.flow.declare.plan import DateColumn
+from rankveil.declare import Plan
+from rankveil.declare.plan import DateColumn
 
 Cells = Mapping[str, Sequence[Any]]
 Cuts = Sequence[int]  # row numbers, ascending, without 0 and n

@@ -7,10 +7,10 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
+from rankveil.declare import Plan
+from rankveil.declare.domain import domain_of
+from rankveil.declare.plan import TABLE_PART, DropColumn
 from rankveil.errors import PlanError, RankveilError
-from rankveil.flow.declare import Plan
-from rankveil.flow.declare.domain import domain_of
-from rankveil.flow.declare.plan import TABLE_PART, DropColumn
 from rankveil.web.columns import (
     DECIMAL_MARKS,
     KINDS,

@@ -6,8 +6,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from rankveil.declare import Plan
 from rankveil.errors import RankveilError
-from rankveil.flow.declare import Plan
 from rankveil.meaning import LARGE
 from rankveil.methods import METHODS, method_named
 from rankveil.preview import preview

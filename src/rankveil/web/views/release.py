@@ -10,8 +10,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from rankveil.declare import Plan
 from rankveil.errors import PlanError, RankveilError
-from rankveil.flow.declare import Plan
 from rankveil.meaning import in_words, needs_consent, needs_words
 from rankveil.methods import method_named
 from rankveil.pipeline import check_consent

@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
 
 from rankveil.certificate import Certificate, plain
-from rankveil.flow.write import CERTIFICATE_NAME, write_bytes
 from rankveil.meaning import LARGE
 from rankveil.methods import METHODS
 from rankveil.web import jobs
@@ -23,6 +22,7 @@ from rankveil.web.home import Working
 from rankveil.web.jobs import Job, files_named_by, jobs_about
 from rankveil.web.site import Ask
 from rankveil.web.tables import table_of
+from rankveil.write import CERTIFICATE_NAME, write_bytes
 
 # A report is a page of its own: no script, no request, only its own style. It may be shown inside this page.
 REPORT_HEADERS = {

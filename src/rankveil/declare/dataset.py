@@ -1,0 +1,114 @@
+"""A table with its schema: what a method may read, either whole or batch by batch.
+
+Guarantee    Every pass over the rows checks them against the plan, and refuses the table before its result is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from rankveil.declare.domain import Codes
+from rankveil.declare.schema import Column, Misfits, Records, Schema, Tally, encode, encode_batch, refuse_misfits
+from rankveil.engines import Engine, LocalEngine, Meter, Table, no_meter, silent
+
+State = TypeVar("State")
+CodeBatch = dict[str, Codes]
+Codings = Mapping[str, Codes]
+
+
+class CodeFold(Protocol, Generic[State]):
+    """A fold over codes instead of values; the same rules hold (engines/fold.py)."""
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    def zero(self) -> State: ...
+
+    def step(self, state: State, batch: Codings) -> State:
+        """`batch` makes the codes of a column each time they are asked for: to be done once."""
+
+    def merge(self, first: State, second: State) -> State: ...
+
+
+class _Encoding(Mapping[str, Codes]):
+    """The codes of a batch, made when they are asked for and not kept.
+
+    So the codes of one column are in memory at a time. What does not fit the plan is tallied on the way; columns that
+    nobody has asked for are checked by `tally`.
+    """
+
+    def __init__(self, columns: Mapping[str, Column], batch: pa.RecordBatch) -> None:
+        self._columns, self._batch = columns, batch
+        self._misfits: dict[str, Misfits] = {}
+
+    def __getitem__(self, name: str) -> Codes:
+        encoded = encode_batch(self._columns[name], self._batch.column(name))
+        self._misfits[name] = Misfits.of(encoded)
+        return encoded.codes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def tally(self) -> Tally:
+        for name in self._columns:
+            if name not in self._misfits:
+                self[name]
+        return Tally(self._batch.num_rows, self._misfits)
+
+
+@dataclass(frozen=True)
+class _Checked(Generic[State]):
+    """A fold over codes that also tallies what does not fit the plan."""
+
+    schema: Schema
+    work: CodeFold[State]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return self.work.columns
+
+    def zero(self) -> tuple[State, Tally]:
+        return self.work.zero(), Tally(0, {})
+
+    def step(self, state: tuple[State, Tally], batch: pa.RecordBatch) -> tuple[State, Tally]:
+        encoding = _Encoding(
+            {column.name: column for column in self.schema.columns if column.name in self.columns}, batch
+        )
+        done = self.work.step(state[0], encoding)
+        return done, state[1] + encoding.tally()
+
+    def merge(self, first: tuple[State, Tally], second: tuple[State, Tally]) -> tuple[State, Tally]:
+        return self.work.merge(first[0], second[0]), first[1] + second[1]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    schema: Schema
+    table: Table
+    engine: Engine = field(default_factory=LocalEngine)
+    meter: Meter = no_meter
+    _whole: list[Records] = field(default_factory=list, repr=False)
+
+    def records(self) -> Records:
+        """All rows in memory, for methods that need them one by one."""
+        if not self._whole:
+            self._whole.append(encode(self.table, self.schema))
+        return self._whole[0]
+
+    def fold(self, work: CodeFold[State]) -> tuple[State, int]:
+        """A statistic of the codes of some columns, and the number of rows."""
+        progress = silent if self.meter is no_meter else self.meter(self.table.expected_rows())
+        state, tally = self.engine.fold(self.table, _Checked(self.schema, work), progress)
+        refuse_misfits(self.table, self.schema, tally)
+        return state, tally.rows
+
+    def with_schema(self, schema: Schema) -> Dataset:
+        """The same rows, read another way."""
+        return Dataset(schema, self.table, self.engine, self.meter)

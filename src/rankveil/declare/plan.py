@@ -1,0 +1,437 @@
+"""The plan: one TOML file that says what is public about a table and how it is to be released.
+
+Guarantee    A plan is read without looking at any table. What it declares (bounds, steps, categories, orders,
+             k, ε) is taken as public. An entry listed under `unconfirmed` was guessed from the data, and
+             no release is made until somebody has confirmed it.
+Arithmetic   Numbers are read as Decimal, so 0.1 means one tenth.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import tomllib
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from rankveil.declare.reading import keeps_days
+from rankveil.engines.content import TextReading
+from rankveil.engines.source import MOST_COLUMNS
+from rankveil.engines.spelling import Marks
+from rankveil.errors import PlanError
+
+_LARGEST_PLAN = 8 << 20
+
+LARGEST_INTEGER = (1 << 53) - 1  # floating point holds every integer up to here, and rounds none beyond to one of them
+_MOST_DIGITS = 40
+TABLE_PART = "[table]"  # how guesses about the file as a whole are listed beside those about columns
+
+
+def _of_sane_size(number: Decimal) -> Decimal:
+    # An exponent costs nothing to write down and everything to compute with exactly.
+    if number and (abs(number.adjusted()) > 40 or len(number.as_tuple().digits) > _MOST_DIGITS):
+        raise ValueError(f"must lie between 1e-40 and 1e40 in size, with at most {_MOST_DIGITS} digits")
+    return number
+
+
+def _not_a_truth_value(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a number")
+    return value
+
+
+FiniteDecimal = Annotated[Decimal, Field(allow_inf_nan=False), AfterValidator(_of_sane_size)]
+PositiveDecimal = Annotated[Decimal, Field(gt=0, allow_inf_nan=False), AfterValidator(_of_sane_size)]
+Epsilon = Annotated[Decimal, Field(ge=Decimal("1e-9"), le=Decimal("1e9"), allow_inf_nan=False)]
+PositiveInteger = Annotated[int, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
+BoundedInteger = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
+Role = Literal["protected", "public"]
+Bounds = Literal["public", "private"]
+SynopsisChoice = Literal["auto", "tree", "ranked", "mean", "histogram"]
+_T = TypeVar("_T")
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, strict=False)
+
+
+class _Guessable(_Entry):
+    """A part of the plan that a draft fills in."""
+
+    unconfirmed: tuple[str, ...] = Field((), description="Entries guessed from the data; delete the line to confirm.")
+
+
+class _ColumnEntry(_Guessable):
+    null: bool = Field(False, description="Missing is a value of the column; otherwise missing values are refused.")
+    role: Role = Field(
+        "protected",
+        description="'public': everyone knows this column; it is kept, and nobody is protected in it.",
+    )
+
+
+class _Ranged(_ColumnEntry):
+    """A column with a range. `bounds = "private"` finds the range with a part of the budget."""
+
+    clamp: bool = Field(False, description="Move values outside the range to its nearest end instead of refusing.")
+    synopsis: SynopsisChoice = Field(
+        "auto", description="How the column's marginal is measured (method synthetic); 'auto' is a public rule."
+    )
+
+
+class IntegerColumn(_Ranged):
+    """Whole numbers from `lower` to `upper`, in steps of `step`."""
+
+    kind: Literal["integer"]
+    lower: BoundedInteger | None = None
+    upper: BoundedInteger | None = None
+    step: PositiveInteger = 1
+    scale: Literal["linear", "log"] = "linear"
+    bounds: Bounds = "public"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.bounds == "private" and self.step > LARGEST_INTEGER // 4:
+            raise ValueError("step is too large for bounds to be found")
+        return _check_range(self, self.lower, self.upper, self.bounds)
+
+
+class NumberColumn(_Ranged):
+    """Numbers from `lower` to `upper`, rounded to the nearest multiple of `step` above `lower`."""
+
+    kind: Literal["number"]
+    lower: FiniteDecimal | None = None
+    upper: FiniteDecimal | None = None
+    step: PositiveDecimal | None = Field(
+        None, description="By default the power of ten that cuts the range into one to ten million steps."
+    )
+    scale: Literal["linear", "log"] = "linear"
+    bounds: Bounds = "public"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        _check_range(self, self.lower, self.upper, self.bounds)
+        if self.bounds == "private" and self.step is None:
+            raise ValueError("a number with private bounds needs a step")
+        if None not in (self.lower, self.upper, self.step) and self.step > self.upper - self.lower:  # type: ignore[operator]
+            raise ValueError("step is larger than the whole range")
+        return self
+
+
+class DateColumn(_Ranged):
+    """Calendar days from `lower` to `upper`. Text is read by `format`."""
+
+    kind: Literal["date"]
+    lower: datetime.date
+    upper: datetime.date
+    format: str = Field("%Y-%m-%d", max_length=100)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        _check_range(self, self.lower, self.upper)
+        if not keeps_days(self.format, self.lower, self.upper):
+            raise ValueError(
+                f"format does not give back every day from {self.lower} to {self.upper}: it needs the year, the month"
+                ' and the day, such as "%d.%m.%Y"; %y stands for the years 1969 to 2068 only'
+            )
+        return self
+
+
+def _check_range(entry: _T, lower: Any, upper: Any, bounds: str = "public") -> _T:
+    if bounds == "private":
+        if getattr(entry, "role", "protected") == "public":
+            raise ValueError('a public column has public limits: bounds = "private" does not go with role = "public"')
+        if lower is not None or upper is not None:
+            raise ValueError('bounds = "private" finds lower and upper: leave them out')
+        return entry
+    if lower is None or upper is None:
+        raise ValueError(f"{'lower' if lower is None else 'upper'} is missing")
+    if not lower < upper:
+        raise ValueError("lower must be less than upper")
+    return entry
+
+
+class BooleanColumn(_ColumnEntry):
+    """True or false."""
+
+    kind: Literal["boolean"]
+
+
+class _Labelled(_ColumnEntry):
+    @field_validator("categories", mode="before", check_fields=False)
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            # Stripped, as the texts of a table are.
+            texts = [(str(item).lower() if isinstance(item, bool) else str(item)).strip() for item in value]
+            if len(set(texts)) < len(texts):
+                raise ValueError("a category is listed twice")
+            return tuple(texts)
+        return value
+
+
+class OrdinalColumn(_Labelled):
+    """Labels with an order, from first to last."""
+
+    kind: Literal["ordinal"]
+    categories: Annotated[tuple[str, ...], Field(min_length=2)]
+
+
+class CategoryColumn(_Labelled):
+    """Labels without an order: a flat list, or the labels of a taxonomy."""
+
+    kind: Literal["category"]
+    categories: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    taxonomy: str | None = Field(None, description="node,parent CSV file or ARX hierarchy, relative to the plan.")
+    taxonomy_labels: str | None = Field(None, description="label,node CSV file, relative to the plan.")
+
+    @model_validator(mode="after")
+    def _has_labels(self) -> Self:
+        if self.categories is None and self.taxonomy is None:
+            raise ValueError('give categories = [...], or taxonomy = "file.csv", or both')
+        if self.taxonomy_labels is not None and self.taxonomy is None:
+            raise ValueError("taxonomy_labels needs a taxonomy")
+        return self
+
+
+class DropColumn(_ColumnEntry):
+    """Not released, not read."""
+
+    kind: Literal["drop"]
+
+
+ColumnEntry = Annotated[
+    IntegerColumn | NumberColumn | DateColumn | BooleanColumn | OrdinalColumn | CategoryColumn | DropColumn,
+    Field(discriminator="kind"),
+]
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text.strip():
+        raise ValueError("must be one line of text")
+    return text.strip()
+
+
+class ReleaseEntry(_Entry):
+    """How to release: the method, the privacy budget, the cluster size."""
+
+    method: str = "synthetic"
+    epsilon: Epsilon
+    delta: Annotated[Decimal, Field(gt=0, lt=1, allow_inf_nan=False), AfterValidator(_of_sane_size)] | None = Field(
+        None, description="Allowed probability of more than ε; by default none (pure differential privacy)."
+    )
+    population: Annotated[str, Field(max_length=200), AfterValidator(_printable)] | None = Field(
+        None, description="Name of the people the table is about: extracts of one population share a budget."
+    )
+    expected_rows: PositiveInteger | None = Field(
+        None,
+        description="Roughly how many rows the table has, for dry runs and stand-ins only: the rules depend on it.",
+    )
+    k: PositiveInteger | None = Field(None, description="Cluster size, for methods that form clusters.")
+
+
+def _can_separate(text: str) -> str:
+    if not text.isascii() or text.isalnum() or text in "+-.":  # numbers are written without quotes
+        raise ValueError("must be an ASCII character that no number contains, and neither a letter nor a digit")
+    return text
+
+
+class TableEntry(_Guessable):
+    """How to read a text file, where the first look at it gets something wrong."""
+
+    separator: Annotated[str, Field(pattern=r"^[^\n\r\"]$"), AfterValidator(_can_separate)] | None = None
+    encoding: str | None = None
+    decimal: Literal[".", ","] | None = Field(
+        None, description="The decimal mark; by default the point, but 9.734 is refused where it may mean thousands."
+    )
+    thousands: Literal[".", ",", "'", " "] | None = Field(
+        None, description="The mark between groups of three digits; without it such numbers are refused."
+    )
+    null_values: tuple[str, ...] | None = Field(None, description="Texts that mean missing.")
+
+    @property
+    def marks(self) -> Marks:
+        return Marks(self.decimal_mark, self.thousands, self.decimal is not None or self.thousands is not None)
+
+    @property
+    def decimal_mark(self) -> Literal[".", ","]:
+        return self.decimal or "."
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> Self:
+        if self.thousands is not None and self.thousands in (self.decimal_mark, self.separator):
+            raise ValueError("thousands is the separator, or the decimal mark (the point, unless `decimal` is set)")
+        return self
+
+
+class PublicationEntry(_Entry):
+    """What the release is called where it is published. Public: it stands on the certificate."""
+
+    title: Annotated[str, Field(max_length=200), AfterValidator(_printable)] | None = Field(
+        None, description="Also the name of the table in the ledger, instead of its file's."
+    )
+
+
+class Plan(_Entry):
+    release: ReleaseEntry
+    publication: PublicationEntry = PublicationEntry()
+    table: TableEntry = TableEntry()
+    impossible: tuple[dict[str, tuple[str, ...]], ...] = Field(
+        (), description="Combinations of labels that cannot occur: column -> label or labels (method synthetic)."
+    )
+    columns: Annotated[dict[str, ColumnEntry], Field(min_length=1)]
+
+    @field_validator("impossible", mode="before")
+    @classmethod
+    def _lists_of_labels(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return tuple(
+            {name: (item,) if isinstance(item, str) else item for name, item in entry.items()}
+            if isinstance(entry, dict)
+            else entry
+            for entry in value
+        )
+
+    _folder: Path = PrivateAttr(default=Path())
+    _file_sha256: str | None = PrivateAttr(default=None)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read and check a plan file."""
+        path = Path(path)
+        try:
+            if path.stat().st_size > _LARGEST_PLAN:
+                raise PlanError(
+                    f"Plan {path.name} is larger than {_LARGEST_PLAN >> 20} MiB.",
+                    remedy="Check that this is a plan and not a table.",
+                )
+            content = path.read_bytes()
+            text = content.decode("utf-8-sig")
+        except OSError as error:
+            raise PlanError(
+                f"Plan {path.name} cannot be read: {error.strerror}.",
+                remedy="Draft one with: rankveil init TABLE",
+            ) from None
+        except UnicodeDecodeError:
+            raise PlanError(f"Plan {path.name} is not UTF-8 text.", remedy="Save it as UTF-8.") from None
+        plan = cls.parse(text, name=path.name, folder=path.parent)
+        plan._file_sha256 = hashlib.sha256(content).hexdigest()
+        return plan
+
+    @classmethod
+    def parse(cls, text: str, *, name: str = "plan", folder: str | Path = ".") -> Plan:
+        """Check a plan given as TOML text."""
+        try:
+            content = tomllib.loads(text, parse_float=Decimal)
+        except (ValueError, RecursionError, ArithmeticError) as error:  # TOMLDecodeError is a ValueError
+            raise PlanError(
+                f"Plan {name} is not valid TOML: {error}.", remedy="Correct the line named above."
+            ) from None
+        return cls.from_dict(content, name=name, folder=folder)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any], *, name: str = "plan", folder: str | Path = ".") -> Plan:
+        """Check a plan given as nested dictionaries, as TOML would give them."""
+        try:
+            plan = cls.model_validate(content)
+        except ValidationError as error:
+            raise PlanError(
+                f"Plan {name} has {_counted(error.error_count(), 'mistake')}:\n" + "\n".join(_explained(error)),
+                remedy="Every entry is described in docs/reference/plan.md.",
+            ) from None
+        if len(plan.columns) > MOST_COLUMNS:
+            raise PlanError(
+                f"Plan {name} declares {len(plan.columns)} columns; at most {MOST_COLUMNS} are supported.",
+                remedy="Release fewer columns: every further column thins the budget of all others.",
+            )
+        plan._folder = Path(folder)
+        return plan
+
+    def with_release(self, **changes: Any) -> Plan:
+        """The same plan with other release settings (`method`, `epsilon`, `k`); None leaves a setting alone."""
+        wanted = {key: value for key, value in changes.items() if value is not None}
+        content = self.model_dump()
+        content["release"] |= wanted
+        plan = Plan.from_dict(content, folder=self.folder)
+        plan._file_sha256 = self.file_sha256
+        return plan
+
+    @property
+    def folder(self) -> Path:
+        """Where the plan's relative paths start."""
+        return self._folder
+
+    @property
+    def file_sha256(self) -> str | None:
+        """SHA-256 of the file the plan was read from, if any."""
+        return self._file_sha256
+
+    @property
+    def guesses(self) -> dict[str, tuple[str, ...]]:
+        """Column name, or TABLE_PART -> entries nobody has confirmed."""
+        table = {TABLE_PART: self.table.unconfirmed} if self.table.unconfirmed else {}
+        # A column of that very name is hidden behind the table until the table is confirmed, and then refused itself.
+        return {name: entry.unconfirmed for name, entry in self.columns.items() if entry.unconfirmed} | table
+
+    @property
+    def text_reading(self) -> TextReading:
+        """What the plan says about reading values: what they are, and which are left out."""
+        columns = self.columns.items()
+        formats = tuple((name, entry.format) for name, entry in columns if isinstance(entry, DateColumn))
+        truths = tuple(name for name, entry in columns if isinstance(entry, BooleanColumn))
+        dropped = tuple(name for name, entry in columns if isinstance(entry, DropColumn))
+        return TextReading(self.table.marks, self.table.null_values or (), formats, truths, dropped)
+
+    def sha256(self) -> str:
+        """Fingerprint of what the plan means: the same for two spellings of the same plan."""
+        unsaid = {"publication"} if self.publication == PublicationEntry() else None
+        content = json.dumps(self.model_dump(exclude=unsaid), default=_canonical, ensure_ascii=False)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def _repr_html_(self) -> str:
+        from rankveil.declare.shown import plan_fragment
+
+        return plan_fragment(self)
+
+
+def _canonical(value: object) -> str:
+    """Numbers by their value, not by their spelling; dates in ISO form."""
+    return str(Fraction(value)) if isinstance(value, Decimal) else str(value)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _explained(error: ValidationError) -> list[str]:
+    """pydantic's findings in the words of the plan file, without the values that were found."""
+    lines = []
+    kinds = {"integer", "number", "date", "boolean", "ordinal", "category", "drop"}
+    for finding in error.errors(include_url=False, include_input=False, include_context=False)[:20]:
+        place = [str(part) for part in finding["loc"]]
+        if len(place) > 2 and place[0] == "columns" and place[2] in kinds:
+            del place[2]  # the union tag pydantic inserts is not something the user wrote
+        message = {
+            "extra_forbidden": "unknown entry",
+            "missing": "is missing",
+            "union_tag_not_found": "kind is missing (one of " + ", ".join(sorted(kinds)) + ")",
+            "union_tag_invalid": "kind must be one of " + ", ".join(sorted(kinds)),
+            "finite_number": "must be a finite number",
+        }.get(finding["type"], finding["msg"].removeprefix("Value error, "))
+        lines.append(f"  {'.'.join(place) or 'plan'}: {message}")
+    return lines

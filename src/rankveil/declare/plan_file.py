@@ -1,0 +1,82 @@
+"""A plan written as plan.toml. Defaults are left out unless they are guesses; comments are not kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from rankveil.declare.plan import ColumnEntry, Plan, TableEntry
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_LONG = 100
+
+
+def plan_toml(plan: Plan) -> str:
+    """The text of a plan that means the same as this one."""
+    return "\n".join(_lines(plan)) + "\n"
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    if plan.guesses:
+        yield "# INTERNAL DRAFT: entries listed as unconfirmed were read from the data."
+        yield ""
+    yield "[release]"
+    yield from _entries({"method": plan.release.method, **plan.release.model_dump(exclude_defaults=True)})
+    for section, entries in (
+        ("publication", plan.publication.model_dump(exclude_defaults=True)),
+        ("table", _worth_writing(plan.table)),
+    ):
+        if entries:
+            yield ""
+            yield f"[{section}]"
+            yield from _entries(entries)
+    for combination in plan.impossible:
+        yield ""
+        yield "[[impossible]]"
+        yield from _entries(combination)
+    for name, entry in plan.columns.items():
+        yield ""
+        yield f"[columns.{toml_key(name)}]"
+        yield from _entries(_worth_writing(entry))
+
+
+def _worth_writing(entry: ColumnEntry | TableEntry) -> dict[str, Any]:
+    """What differs from its default, and what is a guess: nobody confirms what is not shown."""
+    shown = entry.model_dump(exclude_defaults=True)
+    return {key: value for key, value in entry.model_dump().items() if key in shown or key in entry.unconfirmed}
+
+
+def _entries(entries: Mapping[str, Any]) -> Iterator[str]:
+    ordered = sorted(entries, key=lambda key: (key != "kind", key == "unconfirmed"))
+    for key in ordered:
+        if entries[key] is not None:
+            yield f"{toml_key(key)} = {_value(entries[key])}"
+
+
+def toml_key(name: str) -> str:
+    """A key, in quotes where TOML asks for them."""
+    return name if _BARE_KEY.fullmatch(name) else toml_text(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        line = "[" + ", ".join(map(_value, value)) + "]"
+        return line if len(line) <= _LONG else "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
+    return toml_text(value)
+
+
+def toml_text(value: Any) -> str:
+    """A TOML string: JSON's escapes are TOML's, and the one further control character is escaped alike."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

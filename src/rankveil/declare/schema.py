@@ -1,0 +1,368 @@
+"""Plan + table -> Schema (what is public) and Records (every row as integer codes).
+
+Guarantee    Rows are never dropped and never reordered, and each code depends on its own value only (see domain.py).
+             A table that does not fit the plan is refused as a whole, before anything is drawn or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from rankveil.declare.domain import (
+    DEFAULT_NULL_TOKENS,
+    Codes,
+    Domain,
+    Encoded,
+    Grid,
+    Nominal,
+    domain_of,
+    unescaped,
+)
+from rankveil.declare.places import Fits, first_places
+from rankveil.declare.plan import DropColumn, Plan, Role, SynopsisChoice
+from rankveil.engines import Table
+from rankveil.engines.dialect import GUESSED_ENCODING
+from rankveil.engines.spelling import Marks
+from rankveil.errors import DomainError, PlanError, TableError
+
+FEWEST_ROWS = 2
+_MOST_SHOWN = 20
+_LARGEST_SUM = 1 << 62  # sums of a column stay inside int64
+
+
+@dataclass(frozen=True)
+class Column:
+    """One released column: its public domain and its part in the release."""
+
+    name: str
+    kind: str
+    domain: Domain
+    role: Role
+    allows_null: bool
+    clamp: bool
+    null_tokens: tuple[str, ...]
+    synopsis: SynopsisChoice = "auto"
+    private_bounds: bool = False  # the domain is a wide public range until bounds have been released
+
+    @property
+    def protected(self) -> bool:
+        return self.role == "protected"
+
+    @property
+    def field(self) -> pa.Field:
+        """The column as it is released: a function of the plan alone."""
+        return pa.field(self.name, self.domain.arrow_type, nullable=self.allows_null)
+
+
+# Codes per column; rows that match all of them cannot occur.
+Combination = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Schema:
+    columns: tuple[Column, ...]
+    impossible: tuple[Combination, ...] = ()
+
+    @property
+    def protected(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.protected)
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The released table's own schema."""
+        return pa.schema([column.field for column in self.columns])
+
+
+@dataclass(frozen=True)
+class Records:
+    """A whole table as codes, one array per column of the schema. Raw data: not protected in any way."""
+
+    schema: Schema
+    codes: dict[str, Codes]
+    row_count: int
+
+    @property
+    def public_codes(self) -> dict[str, Codes]:
+        """The columns that everyone knows, which a release keeps row by row."""
+        return {column.name: self.codes[column.name] for column in self.schema.columns if not column.protected}
+
+
+def declare(plan: Plan, table: Table) -> Schema:
+    """Match the plan with the table's column names; the table's rows are not read."""
+    in_table, in_plan = list(table.schema.names), list(plan.columns)
+    absent = [name for name in in_plan if name not in set(in_table)]
+    if absent:
+        raise TableError(
+            f"The plan declares {_listed(absent)}, which the table {table.name} does not have.",
+            remedy="Correct the name in the plan, or remove the entry.",
+        )
+    undeclared = [name for name in in_table if name not in plan.columns]
+    if undeclared:
+        raise TableError(
+            f"The table {table.name} has {_listed(undeclared)}, which the plan does not mention.",
+            remedy='Declare the column, or say kind = "drop" to leave it out of the release.',
+        )
+    if plan.table.encoding is None and any(part.encoding == GUESSED_ENCODING for part in table.parts):
+        # PRIVACY: one byte of one record would decide how the labels of all others are read.
+        raise TableError(
+            f"The table {table.name} is not UTF-8 text, and the plan does not say which encoding it is in.",
+            remedy=f'Add it to [table]; Western office programs write encoding = "{GUESSED_ENCODING}".',
+        )
+    return _schema(plan, in_table, _null_tokens(plan, text=table.format == "csv"), _marks(plan, table))
+
+
+def _marks(plan: Plan, table: Table) -> Marks:
+    """How texts of the table spell numbers.
+
+    In a text file whose fields commas separate the point is the decimal mark. In others the plan has to say so before a
+    text such as 9.734, which may mean nine thousand, is read. A single column has no separator that could tell.
+    """
+    separator = table.dialect.separator if table.dialect else plan.table.separator or ","
+    marks, by_commas = plan.table.marks, separator == "," and len(table.schema.names) > 1
+    return replace(marks, stated=marks.stated or table.format != "csv" or by_commas)
+
+
+def declare_alone(plan: Plan) -> Schema:
+    """What the plan declares, with no table at hand: for looking at noise before looking at data."""
+    return _schema(plan, list(plan.columns), _null_tokens(plan, text=True), replace(plan.table.marks, stated=True))
+
+
+def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: Marks) -> Schema:
+    columns = []
+    for name in names:
+        entry = plan.columns[name]
+        if isinstance(entry, DropColumn):
+            continue
+        columns.append(
+            Column(
+                name=name,
+                kind=entry.kind,
+                domain=domain_of(entry, name, plan, marks),
+                role=entry.role,
+                allows_null=entry.null,
+                clamp=getattr(entry, "clamp", False) or getattr(entry, "bounds", "public") == "private",
+                null_tokens=null_tokens,
+                synopsis=getattr(entry, "synopsis", "auto"),
+                private_bounds=getattr(entry, "bounds", "public") == "private",
+            )
+        )
+    if not any(column.protected for column in columns):
+        raise PlanError(
+            "The plan protects no column: all are dropped or public.",
+            remedy="Declare at least one column to protect.",
+        )
+    return Schema(tuple(columns), tuple(_combination(entry, columns) for entry in plan.impossible))
+
+
+def _combination(entry: Mapping[str, tuple[str, ...]], columns: list[Column]) -> Combination:
+    """Labels of an `impossible` entry as codes."""
+    by_name = {column.name: column for column in columns}
+    combination = {}
+    for name, labels in entry.items():
+        domain = by_name[name].domain if name in by_name else None
+        known = None if domain is None else domain.labels if isinstance(domain, Grid) else domain.taxonomy.labels
+        if known is None or any(label not in known for label in labels):
+            raise PlanError(
+                f"An entry of `impossible` names {name!r} with a label that the plan does not declare for it.",
+                remedy="Use released columns with labels (category, ordinal, boolean), and labels they declare.",
+            )
+        combination[name] = tuple(known.index(label) for label in labels)
+    if not combination:
+        raise PlanError("An entry of `impossible` is empty.", remedy="Name at least one column and label.")
+    return combination
+
+
+def _null_tokens(plan: Plan, *, text: bool) -> tuple[str, ...]:
+    if plan.table.null_values is not None:
+        return plan.table.null_values
+    return DEFAULT_NULL_TOKENS if text else ()
+
+
+def encode(table: Table, schema: Schema, *, released: bool = False) -> Records:
+    """Read all rows as codes; refuse the table if a value is outside what the plan declares.
+
+    `released` reads a released table, in which a category may be an inner concept of its taxonomy.
+    """
+    pieces: dict[str, list[Encoded]] = {column.name: [] for column in schema.columns}
+    row_count = 0
+    for batch in table.batches(schema.names):
+        row_count += batch.num_rows
+        for column in schema.columns:
+            pieces[column.name].append(encode_batch(column, batch.column(column.name), released=released))
+    codes = {
+        name: np.concatenate([piece.codes for piece in encoded] or [np.empty(0, np.int64)])
+        for name, encoded in pieces.items()
+    }
+    misfits = {name: sum(map(Misfits.of, encoded), Misfits()) for name, encoded in pieces.items()}
+    refuse_misfits(table, schema, Tally(row_count, misfits), released=released)
+    return Records(schema, codes, row_count)
+
+
+@dataclass(frozen=True)
+class Misfits:
+    """How many values of a column the plan does not explain."""
+
+    outside: int = 0
+    unreadable: int = 0
+    without_code: int = 0  # missing, or one of the above
+    ambiguous: int = 0
+
+    @classmethod
+    def of(cls, encoded: Encoded) -> Misfits:
+        return cls(encoded.outside, encoded.unreadable, encoded.without_code, encoded.ambiguous)
+
+    def __add__(self, other: Misfits) -> Misfits:
+        return Misfits(
+            self.outside + other.outside,
+            self.unreadable + other.unreadable,
+            self.without_code + other.without_code,
+            self.ambiguous + other.ambiguous,
+        )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a pass over the rows has seen."""
+
+    rows: int
+    misfits: dict[str, Misfits]
+
+    def __add__(self, other: Tally) -> Tally:
+        names = {**self.misfits, **other.misfits}
+        return Tally(
+            self.rows + other.rows,
+            {name: self.misfits.get(name, Misfits()) + other.misfits.get(name, Misfits()) for name in names},
+        )
+
+
+def refuse_misfits(table: Table, schema: Schema, tally: Tally, *, released: bool = False) -> None:
+    """Refuse a table with too few rows, or with values that the plan does not allow."""
+    if tally.rows < FEWEST_ROWS:
+        raise TableError(
+            f"Table {table.name} has {'no rows' if tally.rows == 0 else 'one row'}; a release needs at least"
+            f" {FEWEST_ROWS}.",
+            remedy="Check that this is the right file and that its first line is the header.",
+        )
+    columns = [column for column in schema.columns if column.name in tally.misfits]
+    for column in columns:
+        if isinstance(column.domain, Grid) and tally.rows * column.domain.axis_width >= _LARGEST_SUM:
+            raise TableError(
+                f"column {column.name!r}: {tally.rows} rows with so many steps cannot be summed exactly.",
+                remedy="Make the step of the column larger.",
+            )
+    complaints = {column: _complaints(column, tally) for column in columns}
+    refused = [column for column in columns if complaints[column]][:_MOST_SHOWN]
+    if refused:
+        places = first_places(table, {column.name: _fits(column, released) for column in refused})
+        lines = [
+            text + (f" The first is in {places[column.name]}." if column.name in places and not more else "")
+            for column in refused
+            for more, text in enumerate(complaints[column])
+        ]
+        raise DomainError("\n".join(lines[:_MOST_SHOWN]), remedy=_remedy(columns, tally))
+
+
+def _fits(column: Column, released: bool) -> Fits:
+    """Whether all values of an array fit the column."""
+
+    def fits(array: pa.Array) -> bool:
+        misfits = Misfits.of(encode_batch(column, array, released=released))
+        return not _complaints(column, Tally(len(array), {column.name: misfits}))
+
+    return fits
+
+
+def encode_batch(column: Column, array: pa.Array, *, released: bool = False) -> Encoded:
+    """Codes of a piece of a column."""
+    # A release writes missing as an empty field, whatever the original's token was, and no marks of thousands.
+    null_tokens = (*column.null_tokens, "") if released else column.null_tokens
+    try:
+        if released and isinstance(column.domain, Nominal):
+            return column.domain.encode_released(unescaped(array, column.domain.taxonomy.names), null_tokens)
+        if released and isinstance(column.domain, Grid):
+            if column.domain.labels is not None:
+                array = unescaped(array, column.domain.labels)
+            return replace(column.domain, marks=Marks(column.domain.marks.decimal)).encode(array, null_tokens)
+        return column.domain.encode(array, null_tokens)
+    except (pa.ArrowException, UnicodeError):
+        # Arrow's own message may quote a value.
+        raise TableError(
+            f"column {column.name!r}: values of the type {array.type} cannot be read as {column.kind}.",
+            remedy='Correct the kind of the column, say kind = "drop", or convert the column to numbers or text.',
+        ) from None
+
+
+def _missing_count(column: Column, misfits: Misfits) -> int:
+    """Values that are missing, as against those that got no code for another reason."""
+    labelled = isinstance(column.domain, Nominal) or column.domain.labels is not None
+    return misfits.without_code - misfits.unreadable - (misfits.outside if labelled else 0)
+
+
+def _complaints(column: Column, tally: Tally) -> list[str]:
+    misfits, total = tally.misfits[column.name], tally.rows
+    found = []
+    if misfits.ambiguous:
+        found.append(
+            f"column {column.name!r}: {misfits.ambiguous} of {total} numbers have three digits after their only point,"
+            " which may be decimals or thousands."
+        )
+    elif misfits.unreadable:
+        what = {
+            "date": "are not dates in the declared format",
+            "integer": "are not whole numbers",
+        }.get(column.kind, "are not numbers")
+        found.append(f"column {column.name!r}: {misfits.unreadable} of {total} values {what}.")
+    if misfits.outside and isinstance(column.domain, Grid) and column.domain.labels is None:
+        if not column.clamp:
+            found.append(
+                f"column {column.name!r}: {misfits.outside} of {total} values lie outside the declared range"
+                f" {_range_text(column.domain)}."
+            )
+    elif misfits.outside:
+        found.append(f"column {column.name!r}: {misfits.outside} of {total} values are not among its categories.")
+    missing = _missing_count(column, misfits)
+    if missing > 0 and not column.allows_null:
+        found.append(f"column {column.name!r}: {missing} of {total} values are missing.")
+    return found
+
+
+def _range_text(grid: Grid) -> str:
+    if grid.date_format is None:
+        return f"{grid.lower} to {grid.lower + grid.width * grid.step + grid.beyond}"
+    ends = grid.decode(np.array([0, grid.width]))
+    return f"{ends[0].as_py()} to {ends[1].as_py()}"
+
+
+def _remedy(columns: list[Column], tally: Tally) -> str:
+    advice = []
+    found = tally.misfits
+    grids = [column for column in columns if isinstance(column.domain, Grid) and column.domain.labels is None]
+    if any(found[column.name].outside and not column.clamp for column in grids):
+        advice.append("Widen the range in the plan, or set clamp = true for the column.")
+    if any(found[column.name].outside for column in columns if column not in grids):
+        advice.append("Add the labels to the column's categories, taxonomy or label file.")
+    if any(found[column.name].ambiguous for column in columns):
+        advice.append(
+            'Say in [table] of the plan what the point means: decimal = "." or thousands = "." (with decimal = ",").'
+        )
+    elif any(found[column.name].unreadable for column in columns):
+        advice.append(
+            "Correct the kind of the column, its format or step, `decimal` or `thousands` in [table], or the table."
+        )
+    if any(_missing_count(column, found[column.name]) > 0 and not column.allows_null for column in columns):
+        advice.append("Set null = true for columns in which values may be missing.")
+    return " ".join(advice)
+
+
+def _listed(names: list[str]) -> str:
+    # PRIVACY: a quote in the header that is never closed makes a name of all rows; that name is not shown.
+    shown = ", ".join(repr(name) if len(name.splitlines()) < 2 else "(a name of several lines)" for name in names[:5])
+    return f"column {shown}" if len(names) == 1 else f"columns {shown}" + (" ..." if len(names) > 5 else "")

@@ -1,0 +1,1 @@
+"""Rows from a fitted model."""

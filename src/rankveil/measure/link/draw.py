@@ -1,0 +1,196 @@
+"""Values for rows of cells: fresh rows in pieces. Post-processing (T1): reads released numbers only.
+
+Every piece hands out whole numbers of rows of the model, and of values of each column, in proportion to their released
+weights; the pieces' roundings are shifted against each other so that the whole release does so too. A piece's rows have
+nearly, but not exactly, as many cells of each kind as there are values for them. Numbers are therefore handed out by
+rank: in the order of the rows' cells, and inside a cell by the latent value. Labels have no order: every row gets a
+label of its own cell, save as few as possible that are moved to a cell which lacks rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.declare.domain import Codes
+from rankveil.declare.schema import Combination
+from rankveil.draw.rows import PIECE_ROWS, Piece
+from rankveil.errors import PlanError
+from rankveil.measure.link.model import RowModel
+from rankveil.measure.marginals.projection import Floats
+from rankveil.measure.marginals.shape import Marginal
+from rankveil.measure.marginals.strips import Strips, counts_of
+from rankveil.noise import KeyedSource, Sampler
+
+_PLACE_BITS = (PIECE_ROWS - 1).bit_length()  # of a row in its piece
+_KEY_BITS = 32 - _PLACE_BITS  # of its cell and latent value: both together are one word, which sorts fast
+_FEWEST_LATENT_BITS = 2  # with fewer, rounding could move a row to the cell before
+_REACH = 16  # standard deviations from one end of a key's latent part to the other
+_FARTHEST = 3.9  # a latent value, and the jitter, so that their sum cannot leave the key
+_MOST_FRUITLESS = 20
+
+_NORMAL = np.array([NormalDist().inv_cdf((place + 0.5) / 256) for place in range(256)])
+
+Keys = NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class ByRank:
+    """How the values of a numeric column are handed out to rows."""
+
+    strips: Strips
+    cell_count: int
+
+    def __post_init__(self) -> None:
+        if self._latent_bits < _FEWEST_LATENT_BITS:
+            raise ValueError(f"{self.cell_count} cells leave no room for a latent value")
+
+    @property
+    def _latent_bits(self) -> int:
+        return max(_KEY_BITS - (self.cell_count - 1).bit_length(), 0)
+
+    @property
+    def _unit(self) -> float:
+        return (1 << self._latent_bits) / _REACH
+
+    def keys(self, cells: NDArray[Any], latent: Floats) -> Keys:
+        """What rows are sorted by: the cell, and in it the latent value."""
+        middle = 1 << self._latent_bits >> 1
+        inside = middle + np.floor(np.clip(latent, -_FARTHEST, _FARTHEST) * self._unit)
+        return ((cells.astype(np.int64) << self._latent_bits) + inside.astype(np.int64)).astype(np.uint16)
+
+    def handed_out(self, keys: Keys, phase: float, sampler: Sampler) -> Codes:
+        """One value for each row of up to one piece."""
+        # Rows drawn several times share a latent value; the jitter lets them part.
+        jitter = np.floor(_NORMAL * self._unit).astype(np.int16).view(np.uint16)
+        words = (keys + jitter.take(sampler.words(len(keys), 1))).astype(np.uint32)
+        words <<= np.uint32(_PLACE_BITS)
+        words |= np.arange(len(keys), dtype=np.uint32)
+        words.sort()
+        words &= np.uint32((1 << _PLACE_BITS) - 1)
+        codes = np.empty(len(keys), np.int64)
+        codes[words.astype(np.int64)] = self.strips.values(len(keys), phase, sampler)
+        return codes
+
+
+@dataclass(frozen=True)
+class ByCell:
+    """How labels are handed out to rows."""
+
+    strips: Strips
+    cell_of_strip: NDArray[np.int64]
+    cell_count: int
+
+    def keys(self, cells: NDArray[Any], latent: Floats) -> Keys:
+        return cells.astype(np.uint16)
+
+    def handed_out(self, keys: Keys, phase: float, sampler: Sampler) -> Codes:
+        """One label for each row of up to one piece."""
+        counts = counts_of(self.strips.reach, len(keys), phase)
+        wanted = np.zeros(self.cell_count, np.int64)
+        np.add.at(wanted, self.cell_of_strip, counts)
+        cells = self._moved(keys.astype(np.int64), wanted, sampler)
+        label = np.zeros(self.cell_count, np.int64)
+        label[self.cell_of_strip] = self.strips.low
+        codes: Codes = label.take(cells)
+        for cell in np.flatnonzero(np.bincount(self.cell_of_strip, minlength=self.cell_count) > 1):
+            here = self.cell_of_strip == cell
+            labels = np.repeat(self.strips.low[here], counts[here])
+            codes[cells == cell] = labels[sampler.shuffle(len(labels))]
+        return codes
+
+    def _moved(self, cells: NDArray[np.int64], wanted: NDArray[np.int64], sampler: Sampler) -> NDArray[np.int64]:
+        """Cells of which there are as many as wanted: rows too many go, evenly picked, where there are too few."""
+        spare = np.bincount(cells, minlength=self.cell_count) - wanted
+        lacking = np.repeat(np.arange(self.cell_count), np.maximum(-spare, 0))
+        picked = []
+        for cell in np.flatnonzero(spare > 0):
+            rows = np.flatnonzero(cells == cell)
+            every = len(rows) / spare[cell]
+            places = (np.arange(spare[cell]) + float(sampler.uniform(1)[0])) * every
+            picked.append(rows[np.minimum(places.astype(np.int64), len(rows) - 1)])
+        if picked:
+            cells[np.concatenate(picked)] = lacking[sampler.shuffle(len(lacking))]
+        return cells
+
+
+Law = ByRank | ByCell
+
+
+def law_of(marginal: Marginal) -> Law:
+    strips = marginal.strips()
+    if marginal.ordered:
+        return ByRank(strips, marginal.cell_count)
+    return ByCell(strips, marginal.cell_of(strips.low), marginal.cell_count)
+
+
+@dataclass(frozen=True)
+class RowMaker:
+    """The released model in the form in which pieces are made from it; can be sent to other machines."""
+
+    names: tuple[str, ...]
+    laws: tuple[Law, ...]
+    keys: tuple[Keys, ...]  # one array per column, over the rows of the model
+    reach: Floats  # cumulative weights of these rows, up to 1
+    phases: Floats  # of the roundings: of rows, and of each column's values
+    piece_count: int
+    impossible: tuple[Combination, ...] = ()
+
+    @classmethod
+    def of(cls, model: RowModel, piece_count: int, impossible: Sequence[Combination], sampler: Sampler) -> RowMaker:
+        order = sampler.permutation(len(model.weights))
+        laws = tuple(map(law_of, model.marginals.values()))
+        keys = tuple(law.keys(model.cells[order, place], model.latent[order, place]) for place, law in enumerate(laws))
+        reach = np.cumsum(model.weights[order])
+        phases = sampler.uniform(len(laws) + 1)
+        return cls(tuple(model.marginals), laws, keys, reach / reach[-1], phases, piece_count, tuple(impossible))
+
+    def make(self, piece: Piece) -> dict[str, Codes]:
+        """The rows of a piece, none of them impossible: the same whenever and wherever it is made."""
+        sampler = Sampler(KeyedSource(piece.key))
+        # floor(x + v) + floor(x + v + 1/P) + ... = floor(P x + P v): the roundings of all pieces add up to one.
+        made = self._rows(piece.rows, (self.phases + piece.number / self.piece_count) % 1.0, sampler)
+        return self._possible(made, piece.rows, sampler) if self.impossible else made
+
+    def _rows(self, count: int, phases: Floats, sampler: Sampler) -> dict[str, Codes]:
+        chosen = np.repeat(np.arange(len(self.reach)), counts_of(self.reach, count, float(phases[0])))
+        chosen = chosen[sampler.shuffle(count)]
+        return {
+            name: law.handed_out(keys.take(chosen), float(phase), sampler)
+            for name, law, keys, phase in zip(self.names, self.laws, self.keys, phases[1:], strict=True)
+        }
+
+    def _possible(self, made: dict[str, Codes], wanted: int, sampler: Sampler) -> dict[str, Codes]:
+        """Rows that cannot occur replaced by further draws."""
+        kept: list[dict[str, Codes]] = []
+        missing, fruitless = wanted, 0
+        while True:
+            possible = np.flatnonzero(~matches_any(self.impossible, made))[:missing]
+            kept.append({name: codes[possible] for name, codes in made.items()})
+            missing -= len(possible)
+            if not missing:
+                return {name: np.concatenate([part[name] for part in kept]) for name in self.names}
+            fruitless = 0 if len(possible) else fruitless + 1
+            if fruitless > _MOST_FRUITLESS:
+                raise PlanError(
+                    "The combinations that the plan calls impossible leave no row that the released model can give.",
+                    cost="The budget is spent, and no release was written.",
+                    remedy="Check the entries of `impossible`.",
+                )
+            made = self._rows(max(missing, min(wanted, 1024)), sampler.uniform(len(self.phases)), sampler)
+
+
+def matches_any(combinations: Sequence[Combination], codes: Mapping[str, Codes]) -> NDArray[np.bool_]:
+    """Which rows match one of the combinations."""
+    matched = np.zeros(len(next(iter(codes.values()))), np.bool_)
+    for combination in combinations:
+        here = np.ones(len(matched), np.bool_)
+        for name, labels in combination.items():
+            here &= np.isin(codes[name], labels)
+        matched |= here
+    return matched

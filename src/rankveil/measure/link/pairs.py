@@ -1,0 +1,192 @@
+"""Two-way counts of all pairs of columns over released cells: one pass over the data.
+
+Guarantee    Replacing one record changes each table by at most 2 in L1 (one record leaves a cell and enters another).
+Argument     T17. The cell of a value is a function of that value and of released marginals, never of other records'
+             ranks (T40).
+Not covered  The tables themselves are exact: nothing of them leaves relink without noise.
+Arithmetic   int64; the state does not grow with the number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.declare.dataset import Codings, Dataset
+from rankveil.declare.domain import Codes
+from rankveil.measure.marginals.cells import Groups
+from rankveil.measure.marginals.shape import Marginal
+
+Pair = tuple[str, str]
+PairCounts = dict[Pair, NDArray[np.int64]]
+
+_LONG_BATCH = 1 << 15  # rows from which counting in bundles pays
+_BUNDLE_CELLS = 324  # two columns of 18 cells; the table of two bundles stays in the processor's cache
+_MOST_BUNDLES = 16  # with tables of 50 MiB together
+_LARGEST_LOOKUP = 1 << 20  # codes: a table of all of them, a byte each, stays near the processor
+_MOST_RECENT = (1 << 31) - 1
+_ONE = np.int32(1)
+
+
+@dataclass(frozen=True)
+class _Bundle:
+    """Consecutive columns whose cells are counted as one: a digit for each column."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def cell_count(self) -> int:
+        return math.prod(self.sizes)
+
+
+def _bundles(marginals: Mapping[str, Marginal]) -> list[_Bundle]:
+    found: list[_Bundle] = []
+    for name, marginal in marginals.items():
+        size = marginal.cell_count
+        if found and found[-1].cell_count * size <= _BUNDLE_CELLS:
+            found[-1] = _Bundle((*found[-1].names, name), (*found[-1].sizes, size))
+        else:
+            found.append(_Bundle((name,), (size,)))
+    return found
+
+
+@dataclass(frozen=True)
+class _PairCounting:
+    """The fold that counts all pairs."""
+
+    marginals: Mapping[str, Marginal]
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.marginals)
+
+    def zero(self) -> _PairCounter:
+        return _PairCounter(self.marginals)
+
+    def step(self, state: _PairCounter, batch: Codings) -> _PairCounter:
+        state.add(batch)
+        return state
+
+    def merge(self, first: _PairCounter, second: _PairCounter) -> _PairCounter:
+        return first + second
+
+
+class _PairCounter:
+    """Tables of all pairs while they grow.
+
+    Long batches are counted in bundles: the two-way table of two bundles of two columns each holds the tables of their
+    six pairs, so that eight columns take 6 counts instead of 28. The bundles' tables are added up to those of the pairs
+    before they could overflow, and when states are merged or sent away.
+    """
+
+    def __init__(self, marginals: Mapping[str, Marginal]) -> None:
+        self._marginals = marginals
+        size = {name: marginal.cell_count for name, marginal in marginals.items()}
+        self._pairs: PairCounts = {(a, b): np.zeros((size[a], size[b]), np.int64) for a, b in combinations(size, 2)}
+        self._bundles = _bundles(marginals)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._recent: dict[tuple[int, int], NDArray[np.int32]] = {}  # tables of bundles, by their places
+        self._recent_rows = 0
+        self._lookups: dict[str, NDArray[np.uint8]] = {}  # the cell of each code; missing last
+
+    def add(self, batch: Codings) -> None:
+        cells = {name: self._cells(name, batch[name]) for name in self._marginals}
+        rows = len(next(iter(cells.values())))
+        count = len(self._bundles)
+        if rows < _LONG_BATCH or not 1 < count <= _MOST_BUNDLES:
+            self._add_by_pairs(cells)
+            return
+        if self._recent_rows + rows > _MOST_RECENT:
+            self.settle()
+        self._recent_rows += rows
+        places = [_bundle_cells(bundle, cells) for bundle in self._bundles]
+        stride = max(bundle.cell_count for bundle in self._bundles)
+        both = np.empty(rows, np.intp)
+        for i, j in combinations(range(count), 2):
+            if j == i + 1:
+                row = places[i].astype(np.intp)
+                row *= stride
+            if (i, j) not in self._recent:
+                self._recent[i, j] = np.zeros(self._bundles[i].cell_count * stride, np.int32)
+            np.add.at(self._recent[i, j], np.add(row, places[j], out=both), _ONE)
+
+    def _add_by_pairs(self, cells: Mapping[str, NDArray[np.uint8]]) -> None:
+        for (a, b), table in self._pairs.items():
+            both = cells[a].astype(np.intp) * table.shape[1] + cells[b]
+            table += np.bincount(both, minlength=table.size).reshape(table.shape)
+
+    def _cells(self, name: str, codes: Codes) -> NDArray[np.uint8]:
+        marginal = self._marginals[name]
+        if marginal.code_count > _LARGEST_LOOKUP or len(codes) < _LONG_BATCH:
+            return marginal.small_cell_of(codes)
+        if name not in self._lookups:
+            self._lookups[name] = marginal.cell_table()
+        return self._lookups[name].take(codes)  # missing is -1, which finds the last entry
+
+    def settle(self) -> PairCounts:
+        """Everything added up to the tables of pairs."""
+        whole = {}
+        for (i, j), flat in self._recent.items():
+            first, second = self._bundles[i], self._bundles[j]
+            table = flat.reshape(first.cell_count, -1)[:, : second.cell_count].astype(np.int64)
+            whole[i], whole[j] = table.sum(axis=1), table.sum(axis=0)
+            for a, rows in _each_column(first, table):
+                for b, both in _each_column(second, rows.T):
+                    self._pairs[a, b] += both.T
+        for place, counts in whole.items():
+            self._add_within(self._bundles[place], counts)
+        self._clear()
+        return self._pairs
+
+    def _add_within(self, bundle: _Bundle, counts: NDArray[np.int64]) -> None:
+        cube = counts.reshape(bundle.sizes)
+        for (i, a), (j, b) in combinations(enumerate(bundle.names), 2):
+            self._pairs[a, b] += cube.sum(axis=tuple(axis for axis in range(cube.ndim) if axis not in (i, j)))
+
+    def __add__(self, other: _PairCounter) -> _PairCounter:
+        others = other.settle()
+        for pair, table in self.settle().items():
+            table += others[pair]
+        return self
+
+    def __getstate__(self) -> dict[str, object]:
+        self.settle()
+        return self.__dict__
+
+
+def _bundle_cells(bundle: _Bundle, cells: Mapping[str, NDArray[np.uint8]]) -> NDArray[np.uint16]:
+    first, *others = bundle.names
+    places = cells[first].astype(np.uint16)
+    for name, size in zip(others, bundle.sizes[1:], strict=True):
+        places *= np.uint16(size)
+        places += cells[name]
+    return places
+
+
+def _each_column(bundle: _Bundle, table: NDArray[np.int64]) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """A table whose rows are the cells of a bundle, added up to the cells of each of its columns."""
+    for place, (name, size) in enumerate(zip(bundle.names, bundle.sizes, strict=True)):
+        before, after = math.prod(bundle.sizes[:place]), math.prod(bundle.sizes[place + 1 :])
+        yield name, table.reshape(before, size, after, table.shape[1]).sum(axis=(0, 2))
+
+
+def count_pairs(dataset: Dataset, marginals: Mapping[str, Marginal]) -> PairCounts:
+    """Exact two-way tables over base cells, for every pair of the columns."""
+    return dataset.fold(_PairCounting(marginals))[0].settle()
+
+
+def grouped(table: NDArray[np.int64], rows: Groups, columns: Groups) -> NDArray[np.int64]:
+    """The same counts over coarser cells."""
+    by_row = np.zeros((int(rows.max()) + 1, table.shape[1]), np.int64)
+    np.add.at(by_row, rows, table)
+    both = np.zeros((int(columns.max()) + 1, by_row.shape[0]), np.int64)
+    np.add.at(both, columns, by_row.T)
+    return both.T

@@ -1,0 +1,109 @@
+"""The folder a release goes to: the release, as one file or in parts, and its certificate, whole or not at all.
+
+Guarantee    A release appears under its name only when all of it is on the disk, in one step with its certificate; so
+             it is where it takes the place of another one (swap.py).
+Argument     Both are written into a temporary folder beside, flushed and synced; so is every part of a release in
+             parts, and their folder. Then they are swapped in.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from rankveil.draw.rows import Rows
+from rankveil.engines import RowProgress, silent
+from rankveil.errors import OutputError
+from rankveil.write.files import FileFormat, Written, write_rows
+from rankveil.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, prepared, recover, refuse_taken, swap_in, sync
+
+
+class OutputFolder:
+    """The folder a release goes to, checked before any data are read or noise is drawn."""
+
+    def __init__(
+        self, path: str | Path, file_format: str, *, overwrite: bool = False, escape_formulas: bool = False
+    ) -> None:
+        self.path = Path(path)
+        self.release_name = f"release.{file_format}"
+        self._format = FileFormat(file_format, escape_formulas=escape_formulas)
+        self._overwrite = overwrite
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.path):
+                pass
+        except OSError as error:
+            raise OutputError(
+                f"The folder {self.path} cannot be written to: {error.strerror}.",
+                remedy="Choose another folder with --out, or change its permissions.",
+            ) from None
+        recover(self.path)
+        refuse_taken(self.path, overwrite=overwrite)
+
+    def refuse_to_replace(self, inputs: Iterable[Path]) -> None:
+        """Refuse if the table itself lies where the release is to go: it would be gone."""
+        ours = [(self.path / name).resolve() for name in RELEASE_NAMES]
+        for path in inputs:
+            if any(path.resolve() == place or place in path.resolve().parents for place in ours):
+                raise OutputError(
+                    f"The table {path.name} lies where the release is to go, and would be replaced by it.",
+                    remedy="Choose another folder with --out.",
+                )
+
+    def publish(
+        self, rows: Rows, separator: str, certify: Callable[[Written], str], progress: RowProgress = silent
+    ) -> Written:
+        """Write the rows, have them certified by their fingerprint, and let both files appear."""
+        with self._prepared() as held:
+            release = held / "new" / self.release_name
+            written = write_rows(rows, release, self.release_name, replace(self._format, separator=separator), progress)
+            release.chmod(0o644)
+            sync(release)
+            self._appear(held, certify(written))
+        return written
+
+    def publish_parts(self, write: Callable[[Path], Iterable[Written]], certify: Callable[[Written], str]) -> Written:
+        """Let `write` fill a folder with Parquet files, and let it appear as `release.parquet/` with its certificate.
+
+        `write` gets the temporary folder and gives back what it has written there, in the order of the rows. It may
+        let other processes write, on other machines too if they see the same file system.
+        """
+        with self._prepared() as held:
+            release = held / "new" / self.release_name
+            release.mkdir()
+            written = Written.in_parts(self.release_name, tuple(write(release)))
+            found = {path.name: path.stat().st_size for path in release.iterdir()}
+            if found != {part.name: part.size for part in written.parts} or len(found) < len(written.parts):
+                raise OSError(None, "parts are missing, or more were written than were reported")
+            for part in written.parts:
+                (release / part.name).chmod(0o644)
+                sync(release / part.name)
+            release.chmod(0o755)
+            sync(release)
+            self._appear(held, certify(written))
+        return written
+
+    def _appear(self, held: Path, certificate_text: str) -> None:
+        certificate = held / "new" / CERTIFICATE_NAME
+        certificate.write_text(certificate_text, encoding="utf-8")
+        certificate.chmod(0o644)
+        sync(certificate)
+        swap_in(held, overwrite=self._overwrite)
+
+    @contextmanager
+    def _prepared(self) -> Iterator[Path]:
+        """A temporary folder that is removed whatever happens; what goes wrong with the disk is said in our words."""
+        try:
+            with prepared(self.path) as held:
+                yield held
+        except (OSError, pa.ArrowException) as error:
+            raise OutputError(
+                f"The release could not be written to {self.path}: {getattr(error, 'strerror', None) or 'bad output'}.",
+                cost="No release was written. Its randomness is lost and nothing of it was published.",
+                remedy="Free space or choose another folder, and run the release again.",
+            ) from None
