@@ -13,10 +13,12 @@ from rankveil.declare.dataset import Dataset
 from rankveil.draw.rows import Rows
 from rankveil.errors import PlanError
 from rankveil.measure.budget import Budget, Mechanism, equal_shares
-from rankveil.measure.link.synthetic import counted, fresh_rows, planned_for_synthetic, protected_marginals
+from rankveil.draw.synthetic import draw
+from rankveil.fit.model import fit
+from rankveil.measure.synthetic import counted, measure
 from rankveil.microaggregate import by_distance, individual_ranking, single_records
 from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
-from rankveil.noise import RandomSource
+from rankveil.noise import RandomSource, Sampler
 from rankveil.perturb import perturb_records
 from rankveil.perturb.centroids import planned_ranked, planned_records, protect_ranked, protect_records
 from rankveil.perturb.records import planned as planned_for_records
@@ -74,6 +76,15 @@ def _with_equal_shares(
     return protect
 
 
+def _measured(given: Any, budget: Budget, source: RandomSource) -> Any:
+    return measure(given, budget, source), given.dataset
+
+
+def _fitted_and_drawn(given: Any, budget: Budget, source: RandomSource) -> Rows:
+    measured, dataset = given
+    return draw(fit(measured, Sampler(source)), measured, dataset, source)
+
+
 def _without_budget(step: Callable[[Any], Rows]) -> Callable[[Any, Budget, RandomSource], Rows]:
     """For ways of linking that draw nothing."""
     return lambda protected, budget, source: step(protected)
@@ -107,9 +118,9 @@ METHODS: dict[str, Method] = {
             name="synthetic",
             summary="fresh rows from noisy marginals and a noisy model of dependence",
             microaggregate=counted,
-            protect=protected_marginals,
-            relink=fresh_rows,
-            planned=planned_for_synthetic,
+            protect=_measured,
+            relink=_fitted_and_drawn,
+            planned=lambda plan: [],
             differentially_private=True,
             theorems=("T29", "T2"),
             holds="The released table is differentially private.",

@@ -32,7 +32,7 @@ from rankveil.declare.dataset import CodeBatch, Dataset
 from rankveil.draw.rows import Rows
 from rankveil.measure.bounds import planned_bounds, with_bounds
 from rankveil.measure.budget import Budget, Mechanism
-from rankveil.measure.link.synthetic import Counted
+from rankveil.measure.synthetic import CountedColumns as Counted
 from rankveil.measure.marginals.choose import BASE_CELLS, planned_marginals, release_marginals
 from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import RandomSource, Sampler

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from rankveil.declare import Column, Plan, Records, declare_alone
 from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.errors import PlanError
-from rankveil.measure.link.draw import matches_any
-from rankveil.measure.link.synthetic import ASSUMED_ROWS
+from rankveil.draw.pieces import matches_any
+from rankveil.rules import ASSUMED_ROWS
 from rankveil.noise import Sampler, SeededSource
 
 _LEAN = 0.3  # correlation of any two columns' hidden numbers

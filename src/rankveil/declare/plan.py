@@ -286,12 +286,30 @@ class PublicationEntry(_Entry):
     )
 
 
+class InterestEntry(_Entry):
+    """What the release should keep best. Public: it stands on the certificate."""
+
+    target: str | None = Field(None, description="A column whose dependence on all others matters most.")
+    columns: tuple[str, ...] | None = Field(None, description="Columns whose joint tables matter most.")
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Self:
+        if (self.target is None) == (self.columns is None):
+            raise ValueError("give either target or columns")
+        if self.columns is not None and len(set(self.columns)) < 2:
+            raise ValueError("columns names at least two columns")
+        return self
+
+
 class Plan(_Entry):
     release: ReleaseEntry
     publication: PublicationEntry = PublicationEntry()
     table: TableEntry = TableEntry()
     impossible: tuple[dict[str, tuple[str, ...]], ...] = Field(
         (), description="Combinations of labels that cannot occur: column -> label or labels (method synthetic)."
+    )
+    interest: tuple[InterestEntry, ...] = Field(
+        (), description="What matters most in the release: a target, or sets of columns (method synthetic)."
     )
     columns: Annotated[dict[str, ColumnEntry], Field(min_length=1)]
 
@@ -399,7 +417,8 @@ class Plan(_Entry):
 
     def sha256(self) -> str:
         """Fingerprint of what the plan means: the same for two spellings of the same plan."""
-        unsaid = {"publication"} if self.publication == PublicationEntry() else None
+        unsaid = {"publication"} if self.publication == PublicationEntry() else set()
+        unsaid |= set() if self.interest else {"interest"}  # plans that do not use an entry keep their fingerprint
         content = json.dumps(self.model_dump(exclude=unsaid), default=_canonical, ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()
 

@@ -38,6 +38,10 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield ""
         yield "[[impossible]]"
         yield from _entries(combination)
+    for interest in plan.interest:
+        yield ""
+        yield "[[interest]]"
+        yield from _entries(interest.model_dump(exclude_none=True))
     for name, entry in plan.columns.items():
         yield ""
         yield f"[columns.{toml_key(name)}]"

@@ -6,7 +6,7 @@ Guarantee    Rows are never dropped and never reordered, and each code depends o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from rankveil.declare.domain import (
     unescaped,
 )
 from rankveil.declare.places import Fits, first_places
-from rankveil.declare.plan import DropColumn, Plan, Role, SynopsisChoice
+from rankveil.declare.plan import DropColumn, InterestEntry, Plan, Role, SynopsisChoice
 from rankveil.engines import Table
 from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.engines.spelling import Marks
@@ -63,9 +63,22 @@ Combination = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
+class Interest:
+    """What the plan wants more of: a target, whose dependence on all others matters, or columns that go together."""
+
+    target: str | None = None
+    columns: frozenset[str] = frozenset()
+
+    def covers(self, columns: Sequence[str]) -> bool:
+        """Whether a table of these columns is wanted."""
+        return self.target in columns or (len(self.columns) > 1 and self.columns.issuperset(columns))
+
+
+@dataclass(frozen=True)
 class Schema:
     columns: tuple[Column, ...]
     impossible: tuple[Combination, ...] = ()
+    interest: tuple[Interest, ...] = ()
 
     @property
     def protected(self) -> tuple[Column, ...]:
@@ -159,7 +172,22 @@ def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: M
             "The plan protects no column: all are dropped or public.",
             remedy="Declare at least one column to protect.",
         )
-    return Schema(tuple(columns), tuple(_combination(entry, columns) for entry in plan.impossible))
+    return Schema(
+        tuple(columns),
+        tuple(_combination(entry, columns) for entry in plan.impossible),
+        tuple(_interest(entry, columns) for entry in plan.interest),
+    )
+
+
+def _interest(entry: InterestEntry, columns: list[Column]) -> Interest:
+    wanted = frozenset(entry.columns or ())
+    unknown = sorted((wanted | {entry.target} - {None}) - {column.name for column in columns})
+    if unknown:
+        raise PlanError(
+            f"An entry of `interest` names {_listed([str(name) for name in unknown])}, which the release does not have.",
+            remedy="Name columns that the plan declares and does not drop.",
+        )
+    return Interest(entry.target, wanted)
 
 
 def _combination(entry: Mapping[str, tuple[str, ...]], columns: list[Column]) -> Combination:

@@ -20,7 +20,7 @@ from rankveil.declare.domain import Nominal
 from rankveil.engines import open_table
 from rankveil.meaning import in_words
 from rankveil.measure.budget import Mechanism
-from rankveil.measure.link.synthetic import ASSUMED_ROWS
+from rankveil.rules import ASSUMED_ROWS
 from rankveil.methods import Method, method_named
 from rankveil.preview.expectations import (
     Expectation,

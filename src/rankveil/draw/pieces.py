@@ -21,10 +21,10 @@ from rankveil.declare.domain import Codes
 from rankveil.declare.schema import Combination
 from rankveil.draw.rows import PIECE_ROWS, Piece
 from rankveil.errors import PlanError
-from rankveil.measure.link.model import RowModel
-from rankveil.measure.marginals.projection import Floats
+from rankveil.fit.model import Model
 from rankveil.measure.marginals.shape import Marginal
 from rankveil.measure.marginals.strips import Strips, counts_of
+from rankveil.measure.measurements import Floats
 from rankveil.noise import KeyedSource, Sampler
 
 _PLACE_BITS = (PIECE_ROWS - 1).bit_length()  # of a row in its piece
@@ -142,10 +142,13 @@ class RowMaker:
     impossible: tuple[Combination, ...] = ()
 
     @classmethod
-    def of(cls, model: RowModel, piece_count: int, impossible: Sequence[Combination], sampler: Sampler) -> RowMaker:
+    def of(cls, model: Model, piece_count: int, impossible: Sequence[Combination], sampler: Sampler) -> RowMaker:
         order = sampler.permutation(len(model.weights))
         laws = tuple(map(law_of, model.marginals.values()))
-        keys = tuple(law.keys(model.cells[order, place], model.latent[order, place]) for place, law in enumerate(laws))
+        keys = tuple(
+            law.keys(cells[order], model.latent[order, place])
+            for place, (law, cells) in enumerate(zip(laws, model.cells, strict=True))
+        )
         reach = np.cumsum(model.weights[order])
         phases = sampler.uniform(len(laws) + 1)
         return cls(tuple(model.marginals), laws, keys, reach / reach[-1], phases, piece_count, tuple(impossible))

@@ -1,16 +1,16 @@
-"""Two-way counts of all pairs of columns over released cells: one pass over the data.
+"""Exact tables of several columns over released cells: one pass over the data for as many tables as are wanted.
 
 Guarantee    Replacing one record changes each table by at most 2 in L1 (one record leaves a cell and enters another).
 Argument     T17. The cell of a value is a function of that value and of released marginals, never of other records'
              ranks (T40).
-Not covered  The tables themselves are exact: nothing of them leaves relink without noise.
+Not covered  The tables themselves are exact: nothing of them leaves measure without noise.
 Arithmetic   int64; the state does not grow with the number of rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from rankveil.declare.dataset import Codings, Dataset
 from rankveil.declare.domain import Codes
-from rankveil.measure.marginals.cells import Groups
 from rankveil.measure.marginals.shape import Marginal
+from rankveil.measure.measurements import Groups
 
-Pair = tuple[str, str]
-PairCounts = dict[Pair, NDArray[np.int64]]
+Columns = tuple[str, ...]
+Counted = dict[Columns, NDArray[np.int64]]
+Grouping = tuple[Groups, ...] | None  # the groups of base cells, column by column; None: every cell by itself
 
 _LONG_BATCH = 1 << 15  # rows from which counting in bundles pays
 _BUNDLE_CELLS = 324  # two columns of 18 cells; the table of two bundles stays in the processor's cache
@@ -45,10 +46,9 @@ class _Bundle:
         return math.prod(self.sizes)
 
 
-def _bundles(marginals: Mapping[str, Marginal]) -> list[_Bundle]:
+def _bundles(sizes: Mapping[str, int]) -> list[_Bundle]:
     found: list[_Bundle] = []
-    for name, marginal in marginals.items():
-        size = marginal.cell_count
+    for name, size in sizes.items():
         if found and found[-1].cell_count * size <= _BUNDLE_CELLS:
             found[-1] = _Bundle((*found[-1].names, name), (*found[-1].sizes, size))
         else:
@@ -57,39 +57,50 @@ def _bundles(marginals: Mapping[str, Marginal]) -> list[_Bundle]:
 
 
 @dataclass(frozen=True)
-class _PairCounting:
-    """The fold that counts all pairs."""
+class TableCounting:
+    """The fold that counts tables over base cells, or over groups of them."""
 
     marginals: Mapping[str, Marginal]
+    wanted: Mapping[Columns, Grouping]
 
     @property
     def columns(self) -> list[str]:
-        return list(self.marginals)
+        asked = {name for columns in self.wanted for name in columns}
+        return [name for name in self.marginals if name in asked]
 
-    def zero(self) -> _PairCounter:
-        return _PairCounter(self.marginals)
+    def zero(self) -> TableCounter:
+        return TableCounter(self)
 
-    def step(self, state: _PairCounter, batch: Codings) -> _PairCounter:
+    def step(self, state: TableCounter, batch: Codings) -> TableCounter:
         state.add(batch)
         return state
 
-    def merge(self, first: _PairCounter, second: _PairCounter) -> _PairCounter:
+    def merge(self, first: TableCounter, second: TableCounter) -> TableCounter:
         return first + second
 
 
-class _PairCounter:
-    """Tables of all pairs while they grow.
+class TableCounter:
+    """Tables while they grow.
 
-    Long batches are counted in bundles: the two-way table of two bundles of two columns each holds the tables of their
-    six pairs, so that eight columns take 6 counts instead of 28. The bundles' tables are added up to those of the pairs
-    before they could overflow, and when states are merged or sent away.
+    Long batches of which all pairs of columns are wanted are counted in bundles: the two-way table of two bundles of two
+    columns each holds the tables of their six pairs, so that eight columns take 6 counts instead of 28. The bundles'
+    tables are added up to those of the pairs before they could overflow, and when states are merged or sent away.
     """
 
-    def __init__(self, marginals: Mapping[str, Marginal]) -> None:
-        self._marginals = marginals
-        size = {name: marginal.cell_count for name, marginal in marginals.items()}
-        self._pairs: PairCounts = {(a, b): np.zeros((size[a], size[b]), np.int64) for a, b in combinations(size, 2)}
-        self._bundles = _bundles(marginals)
+    def __init__(self, work: TableCounting) -> None:
+        self._work = work
+        sizes = {name: work.marginals[name].cell_count for name in work.columns}
+        self._tables: Counted = {
+            columns: np.zeros(
+                [sizes[name] for name in columns] if groups is None else [int(group.max()) + 1 for group in groups],
+                np.int64,
+            )
+            for columns, groups in work.wanted.items()
+        }
+        all_pairs = len(sizes) > 1 and set(work.wanted) == set(combinations(sizes, 2))
+        plain = all(groups is None for groups in work.wanted.values())
+        small = plain and all_pairs and max(sizes.values()) ** 2 <= _BUNDLE_CELLS
+        self._bundles = _bundles(sizes) if small else []
         self._clear()
 
     def _clear(self) -> None:
@@ -98,11 +109,11 @@ class _PairCounter:
         self._lookups: dict[str, NDArray[np.uint8]] = {}  # the cell of each code; missing last
 
     def add(self, batch: Codings) -> None:
-        cells = {name: self._cells(name, batch[name]) for name in self._marginals}
+        cells = {name: self._cells(name, batch[name]) for name in self._work.columns}
         rows = len(next(iter(cells.values())))
         count = len(self._bundles)
         if rows < _LONG_BATCH or not 1 < count <= _MOST_BUNDLES:
-            self._add_by_pairs(cells)
+            self._add_one_by_one(cells, rows)
             return
         if self._recent_rows + rows > _MOST_RECENT:
             self.settle()
@@ -118,20 +129,29 @@ class _PairCounter:
                 self._recent[i, j] = np.zeros(self._bundles[i].cell_count * stride, np.int32)
             np.add.at(self._recent[i, j], np.add(row, places[j], out=both), _ONE)
 
-    def _add_by_pairs(self, cells: Mapping[str, NDArray[np.uint8]]) -> None:
-        for (a, b), table in self._pairs.items():
-            both = cells[a].astype(np.intp) * table.shape[1] + cells[b]
-            table += np.bincount(both, minlength=table.size).reshape(table.shape)
+    def _add_one_by_one(self, cells: Mapping[str, NDArray[np.uint8]], rows: int) -> None:
+        place = np.empty(rows, np.intp)
+        for columns, table in self._tables.items():
+            groups = self._work.wanted[columns]
+            place.fill(0)
+            for axis, (name, size) in enumerate(zip(columns, table.shape, strict=True)):
+                here = cells[name] if groups is None else groups[axis].astype(np.uint8).take(cells[name])
+                np.multiply(place, size, out=place)
+                np.add(place, here, out=place)
+            if table.size > rows:
+                np.add.at(table.reshape(-1), place, 1)
+            else:
+                table += np.bincount(place, minlength=table.size).reshape(table.shape)
 
     def _cells(self, name: str, codes: Codes) -> NDArray[np.uint8]:
-        marginal = self._marginals[name]
+        marginal = self._work.marginals[name]
         if marginal.code_count > _LARGEST_LOOKUP or len(codes) < _LONG_BATCH:
             return marginal.small_cell_of(codes)
         if name not in self._lookups:
             self._lookups[name] = marginal.cell_table()
         return self._lookups[name].take(codes)  # missing is -1, which finds the last entry
 
-    def settle(self) -> PairCounts:
+    def settle(self) -> Counted:
         """Everything added up to the tables of pairs."""
         whole = {}
         for (i, j), flat in self._recent.items():
@@ -140,18 +160,18 @@ class _PairCounter:
             whole[i], whole[j] = table.sum(axis=1), table.sum(axis=0)
             for a, rows in _each_column(first, table):
                 for b, both in _each_column(second, rows.T):
-                    self._pairs[a, b] += both.T
+                    self._tables[a, b] += both.T
         for place, counts in whole.items():
             self._add_within(self._bundles[place], counts)
         self._clear()
-        return self._pairs
+        return self._tables
 
     def _add_within(self, bundle: _Bundle, counts: NDArray[np.int64]) -> None:
         cube = counts.reshape(bundle.sizes)
         for (i, a), (j, b) in combinations(enumerate(bundle.names), 2):
-            self._pairs[a, b] += cube.sum(axis=tuple(axis for axis in range(cube.ndim) if axis not in (i, j)))
+            self._tables[a, b] += cube.sum(axis=tuple(axis for axis in range(cube.ndim) if axis not in (i, j)))
 
-    def __add__(self, other: _PairCounter) -> _PairCounter:
+    def __add__(self, other: TableCounter) -> TableCounter:
         others = other.settle()
         for pair, table in self.settle().items():
             table += others[pair]
@@ -178,15 +198,17 @@ def _each_column(bundle: _Bundle, table: NDArray[np.int64]) -> Iterator[tuple[st
         yield name, table.reshape(before, size, after, table.shape[1]).sum(axis=(0, 2))
 
 
-def count_pairs(dataset: Dataset, marginals: Mapping[str, Marginal]) -> PairCounts:
-    """Exact two-way tables over base cells, for every pair of the columns."""
-    return dataset.fold(_PairCounting(marginals))[0].settle()
+def count_tables(
+    dataset: Dataset, marginals: Mapping[str, Marginal], wanted: Mapping[Columns, Grouping]
+) -> Counted:
+    """Exact tables of these columns, over base cells or groups of them."""
+    return dataset.fold(TableCounting(marginals, wanted))[0].settle() if wanted else {}
 
 
-def grouped(table: NDArray[np.int64], rows: Groups, columns: Groups) -> NDArray[np.int64]:
+def grouped(table: NDArray[np.int64], groups: Sequence[Groups]) -> NDArray[np.int64]:
     """The same counts over coarser cells."""
-    by_row = np.zeros((int(rows.max()) + 1, table.shape[1]), np.int64)
-    np.add.at(by_row, rows, table)
-    both = np.zeros((int(columns.max()) + 1, by_row.shape[0]), np.int64)
-    np.add.at(both, columns, by_row.T)
-    return both.T
+    for axis, group in enumerate(groups):
+        coarser = np.zeros((int(group.max()) + 1, *np.delete(table.shape, axis)), np.int64)
+        np.add.at(coarser, group, np.moveaxis(table, axis, 0))
+        table = np.moveaxis(coarser, 0, axis)
+    return table

@@ -1,0 +1,1 @@
+"""Measurements -> Model. Sees what was released, and nothing else: post-processing (T1)."""

@@ -1,0 +1,142 @@
+"""The full table of base cells, fitted to all measurements at once, where it is small. Post-processing (T1).
+
+The optimum of terms.py in its dual form: the maximum of
+
+    sum over measured cells (parameter · measured - penalty · parameter² / 2)  -  n log(sum over all cells exp(...)),
+
+penalty = variance / (expected · prior variance), which is concave and smooth. It is found by a quasi-Newton method
+(L-BFGS). Sums over the signs of yes/no columns are one Walsh-Hadamard transform, however many parities were measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rankveil import rules
+from rankveil.fit.terms import Cells, Term
+from rankveil.measure.measurements import Floats
+
+Objective = Callable[[Floats], tuple[float, Floats]]
+
+
+def full_size(sizes: Sequence[int]) -> int:
+    """The number of cells of the full table."""
+    return math.prod(sizes)
+
+
+class FullTable:
+    """All cells of the full table as rows, and how measured tables lie in it."""
+
+    def __init__(self, sizes: Sequence[int], terms: Sequence[Term], total: float) -> None:
+        self.cells: list[Cells] = list(np.indices(sizes, dtype=np.uint8).reshape(len(sizes), -1))
+        self._sizes, self._total = tuple(sizes), total
+        self._tables = [(term, term.sums(self.cells)) for term in terms if term.mask < 0]
+        self._parities = [term for term in terms if term.mask >= 0]
+        self._signed = sorted({column for term in self._parities for column in term.columns})
+        self._others = tuple(axis for axis in range(len(sizes)) if axis not in self._signed)
+        bit = {column: 1 << place for place, column in enumerate(reversed(self._signed))}
+        self._places = np.array([sum(bit[column] for column in term.columns) for term in self._parities], np.int64)
+        tables = [term for term, _ in self._tables]
+        self._penalty = np.concatenate(
+            [term.variance / (term.expected * term.prior_variance) for term in tables]
+            + [[term.variance / term.prior_variance * (1 / term.expected).sum()] for term in self._parities]
+        )
+        expected = [term.expected for term in tables] + [
+            np.array([4 / (1 / term.expected).sum()]) for term in self._parities
+        ]
+        self._scale = 1 / np.sqrt(np.concatenate(expected) + self._penalty)  # all parameters bend about equally
+        self._measured = np.concatenate(
+            [term.measured for term in tables] + [[term.measured[0] - term.measured[1]] for term in self._parities]
+        )
+
+    def fitted(self) -> Floats:
+        """The mass of every cell; the terms' parameters are set by it."""
+        found = minimised(self._objective, np.zeros(len(self._scale)), rules.FULL_STEPS)
+        parameters, start = found * self._scale, 0
+        for term, _ in self._tables:
+            term.parameters = parameters[start : start + len(term.measured)]
+            start += len(term.measured)
+        for term, value in zip(self._parities, parameters[start:], strict=True):
+            term.parameters = np.array([value, -value])
+        return self._masses(parameters)[1]
+
+    def _masses(self, parameters: Floats) -> tuple[float, Floats]:
+        """The logarithm of the sum of all cells' weights, and the cells' masses."""
+        log_weight, start = np.zeros(self._sizes), 0
+        if self._parities:
+            signs = np.zeros(1 << len(self._signed))
+            signs[self._places] = parameters[len(parameters) - len(self._parities) :]
+            shape = [2 if axis in self._signed else 1 for axis in range(len(self._sizes))]
+            log_weight += walsh(signs).reshape(shape)
+        flat = log_weight.ravel()
+        for term, index in self._tables:
+            flat += parameters[start : start + len(term.measured)][index]
+            start += len(term.measured)
+        highest = float(flat.max())
+        mass = np.exp(flat - highest)
+        weight = float(mass.sum())
+        return highest + math.log(weight), mass * (self._total / weight)
+
+    def _objective(self, scaled: Floats) -> tuple[float, Floats]:
+        parameters = scaled * self._scale
+        log_sum, mass = self._masses(parameters)
+        sums = [term.fitted(index, mass) for term, index in self._tables]
+        if self._parities:
+            signed = mass.reshape(self._sizes).sum(axis=self._others).ravel()
+            sums.append(walsh(signed)[self._places])
+        pull = self._penalty * parameters
+        value = self._total * log_sum - parameters @ self._measured + parameters @ pull / 2
+        return float(value), (np.concatenate(sums) - self._measured + pull) * self._scale
+
+
+def walsh(values: Floats) -> Floats:
+    """The Walsh-Hadamard transform: for every set of bits, the sum with signs by the parity of those bits."""
+    size, half = len(values), 1
+    while half < size:
+        pairs = values.reshape(-1, 2, half)
+        values = np.concatenate([pairs[:, :1] + pairs[:, 1:], pairs[:, :1] - pairs[:, 1:]], axis=1).ravel()
+        half *= 2
+    return values
+
+
+def minimised(objective: Objective, start: Floats, steps: int) -> Floats:
+    """The minimum of a convex function, by L-BFGS with a line search that halves."""
+    point = start
+    value, slope = objective(point)
+    changes: list[tuple[Floats, Floats, float]] = []
+    for _ in range(steps):
+        direction = -_by_memory(slope, changes)
+        downhill = float(direction @ slope)
+        length = 1.0 if changes else min(1.0, 1.0 / max(float(np.abs(slope).max()), 1e-12))
+        while True:
+            tried = point + length * direction
+            new_value, new_slope = objective(tried)
+            if new_value <= value + rules.SUFFICIENT_DECREASE * length * downhill or length < rules.SHORTEST_STEP:
+                break
+            length /= 2
+        if length < rules.SHORTEST_STEP or value - new_value <= rules.SETTLED * abs(value):
+            return tried if new_value < value else point
+        moved, turned = tried - point, new_slope - slope
+        bend = float(moved @ turned)
+        if bend > 0:
+            changes = [*changes[1 - rules.REMEMBERED_STEPS :], (moved, turned, bend)]
+        point, value, slope = tried, new_value, new_slope
+    return point
+
+
+def _by_memory(slope: Floats, changes: Sequence[tuple[Floats, Floats, float]]) -> Floats:
+    """The slope times an approximate inverse of the second derivatives, from the last steps."""
+    vector, kept = slope.copy(), []
+    for moved, turned, bend in reversed(changes):
+        share = float(moved @ vector) / bend
+        vector -= share * turned
+        kept.append(share)
+    if changes:
+        _, turned, bend = changes[-1]
+        vector *= bend / float(turned @ turned)
+    for (moved, turned, bend), share in zip(changes, reversed(kept), strict=True):
+        vector += (share - float(turned @ vector) / bend) * moved
+    return vector

@@ -1,0 +1,122 @@
+"""Rows of base cells that fit all measured tables: weights and moves in turn. Post-processing (T1).
+
+Where the full table of cells is too large to be written down (full.py), a set of rows stands for it, and moves: weights are raked to the tables (which changes the parameters), rows are drawn again by their
+weights, and every column of every row is proposed a new cell that is taken by the Metropolis rule under the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil import rules
+from rankveil.fit.terms import Cells, Index, Term
+from rankveil.measure.measurements import Floats
+from rankveil.noise import Sampler
+
+
+@dataclass
+class RowSet:
+    """Weighted rows, and for every term the sum that each row's cells add up to in it."""
+
+    cells: list[Cells]
+    terms: Sequence[Term]
+    weights: Floats
+    sums: list[Index] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.sums:
+            self.sums = [term.sums(self.cells) for term in self.terms]
+
+    @property
+    def size(self) -> int:
+        return len(self.weights)
+
+    def rake(self, sweeps: int) -> None:
+        """Fit the weights, term after term; parameters follow."""
+        total = self.weights.sum()
+        for _ in range(sweeps):
+            for term, sums in zip(self.terms, self.sums, strict=True):
+                index = sums if term.mask < 0 else sums & term.mask
+                change = term.step(term.fitted(index, self.weights))
+                self.weights *= np.exp(change)[index]
+            self.weights *= total / self.weights.sum()
+
+    def drawn_again(self, size: int, sampler: Sampler) -> RowSet:
+        """So many rows of equal weight, each as often as its weight says, rounded up or down."""
+        order = sampler.permutation(self.size)
+        reach = np.cumsum(self.weights[order])
+        total = float(reach[-1])
+        ends = np.minimum(np.floor(reach * (size / total) + float(sampler.uniform(1)[0])), size).astype(np.int64)
+        ends[-1] = size
+        kept = np.repeat(order, np.diff(ends, prepend=0))
+        return RowSet(
+            [cells[kept] for cells in self.cells],
+            self.terms,
+            np.full(size, total / size),
+            [sums[kept] for sums in self.sums],
+        )
+
+
+@dataclass(frozen=True)
+class Mover:
+    """Moves of one column: where proposals come from, and the terms that decide."""
+
+    column: int
+    terms: tuple[int, ...]  # their places
+    positions: tuple[int, ...]  # the column's place in each
+    reach: Floats  # cumulative chances of proposals
+    log_chance: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, column: int, mass: Floats, terms: Sequence[Term]) -> Mover:
+        chance = np.maximum(mass, rules.RAREST_PROPOSAL * mass.sum() / len(mass))
+        chance = chance / chance.sum()
+        here = [place for place, term in enumerate(terms) if column in term.columns]
+        return cls(
+            column,
+            tuple(here),
+            tuple(terms[place].columns.index(column) for place in here),
+            np.cumsum(chance)[:-1],
+            np.log(chance).astype(np.float32),
+        )
+
+    def move(self, rows: RowSet, sampler: Sampler) -> None:
+        """Propose a cell to every row, and take it by the Metropolis rule."""
+        now = rows.cells[self.column]
+        proposed = np.searchsorted(self.reach, sampler.uniform(rows.size), side="right").astype(now.dtype)
+        gain = self.log_chance[now] - self.log_chance[proposed]
+        steps = []
+        for place, position in zip(self.terms, self.positions, strict=True):
+            term, sums = rows.terms[place], rows.sums[place]
+            step = term.places[position][proposed] - term.places[position][now]
+            parameters = term.parameters.astype(np.float32)
+            if term.mask < 0:
+                gain += parameters[sums + step] - parameters[sums]
+            else:
+                gain += parameters[(sums + step) & term.mask] - parameters[sums & term.mask]
+            steps.append(step)
+        taken = np.flatnonzero(gain > np.log(np.maximum(sampler.uniform(rows.size), 1e-300)))
+        now[taken] = proposed[taken]
+        for place, step in zip(self.terms, steps, strict=True):
+            rows.sums[place][taken] += step[taken]
+
+
+def fit_rows(
+    cells: list[Cells], terms: Sequence[Term], movers: Sequence[Mover], total: float, size: int, sampler: Sampler
+) -> RowSet:
+    """`size` rows of equal weight, `total` together, that fit the terms. `cells`: where they start."""
+    rows = RowSet(cells, terms, np.full(len(cells[0]), total / len(cells[0])))
+    for number in range(rules.ROUNDS):
+        rows.rake(rules.RAKES)
+        # The first rounds find the parameters roughly, for which few rows do.
+        left = max(rules.ROUNDS - 2 - number, 0)
+        rows = rows.drawn_again(max(size >> left, min(size, rules.FEWEST_ROWS)), sampler)
+        for _ in range(rules.MOVES):
+            for place in sampler.permutation(len(movers)):
+                movers[place].move(rows, sampler)
+    rows.rake(rules.LAST_RAKES)
+    return rows

@@ -1,0 +1,97 @@
+"""Which tables are worth measuring, and what each may cost.
+
+Guarantee    Differentially private at the price it is given.
+Argument     The score of a table is the L1 distance of its exact counts from what is expected without measuring it, a
+             constant rounded to integers. One replacement changes a table by 2 in L1, hence a score by at most 2: T18.
+             All scores get noise at once: L1 2·C and L2 2·sqrt(C) for C candidates. What is chosen from noisy scores,
+             and how the budget is divided among the chosen, is post-processing of them.
+Rule         With Gaussian noise at a price of rho_i, a table of s_i cells is off by s_i·sqrt(2/pi)/sqrt(rho_i) in L1, of
+             which the fit leaves a part (rules.LEFT_BY_FIT). Divided at best, rho_i is in proportion to s_i^(2/3), and
+             all tables together are off by (sum of s_i^(2/3))^(3/2): chosen is the set whose scores exceed that by
+             most. With Laplace noise the powers are 1/2 and 2. Tables that the plan is interested in count for more.
+Arithmetic   Integer scores, exact noise.
+Reference    The rule follows the division by sizes of google/dpsynth's SWIFT.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil import rules
+from rankveil.measure.budget import Price
+from rankveil.measure.measurements import Floats
+from rankveil.measure.tables import Columns
+from rankveil.noise import RandomSource
+
+SCORE_CHANGE = 2
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A table to be measured, its part of the price, and how much it says, as a share of the records."""
+
+    columns: Columns
+    part: Fraction
+    strength: float
+
+
+def noisy_scores(
+    exact: Sequence[NDArray[np.int64]], expected: Sequence[Floats], price: Price, source: RandomSource
+) -> Floats:
+    """How far each table is from what is expected of it, with noise; what chance alone would add is taken off."""
+    scores = np.array(
+        [
+            int(np.abs(counts - np.rint(model).astype(np.int64)).sum())
+            for counts, model in zip(exact, expected, strict=True)
+        ],
+        dtype=np.int64,
+    )
+    noise = price.laplace_or_gaussian(l1=SCORE_CHANGE * len(scores), l2_squared=SCORE_CHANGE**2 * len(scores))
+    # PRIVACY: all scores in one vector; each changes by at most 2.
+    noisy = noise.added_to(scores, source)
+    by_chance = np.array([np.sqrt(2 / math.pi * np.maximum(model, 0.0)).sum() for model in expected])
+    return np.asarray(noisy - by_chance, dtype=np.float64)
+
+
+def choose(
+    candidates: Sequence[Columns],
+    scores: Floats,
+    cells: Sequence[int],
+    weights: Mapping[Columns, float],
+    price: Price,
+    rows: int,
+) -> list[Chosen]:
+    """The best set of candidates, the most worthwhile first, and the parts of the price they get."""
+    power, factor = cost_of(price)
+    weight = np.array([weights.get(columns, 1.0) for columns in candidates])
+    part = (weight * np.asarray(cells, np.float64) * factor * rules.LEFT_BY_FIT) ** power
+    order = np.argsort(-weight * scores / part, kind="stable")
+    gain = np.cumsum((weight * scores)[order]) - np.cumsum(part[order]) ** (1 / power) / float(price.amount) ** (
+        1 / power - 1
+    )
+    if not len(gain) or gain.max() <= 0:
+        return []
+    kept = order[: int(np.argmax(gain)) + 1]
+    return [
+        Chosen(candidates[place], share, max(0.0, float(scores[place]) / rows))
+        for place, share in zip(kept, in_parts(part[kept]), strict=True)
+    ]
+
+
+def cost_of(price: Price) -> tuple[float, float]:
+    """The power of the rule, and the mean size of noise on a count at the price 1."""
+    return (1 / 2, 2.0) if price.unit == "epsilon" else (2 / 3, math.sqrt(2 / math.pi))
+
+
+def in_parts(amounts: Floats) -> list[Fraction]:
+    """Parts in proportion to the amounts, rational and adding up to at most 1."""
+    whole = rules.SMALLEST_PARTS
+    shares = np.maximum(np.floor(amounts / amounts.sum() * whole), 1).astype(np.int64)
+    total = max(whole, int(shares.sum()))
+    return [Fraction(int(share), total) for share in shares]

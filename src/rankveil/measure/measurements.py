@@ -1,0 +1,57 @@
+"""What was measured: the questions, the noisy answers and their deviations. Released, so what follows is free (T1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.declare.schema import Schema
+from rankveil.measure.budget import Mechanism
+from rankveil.measure.marginals.shape import Marginal
+
+Floats = NDArray[np.float64]
+Groups = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TableMeasurement:
+    """A noisy table of some columns over groups of their base cells.
+
+    A parity asks one number only: columns in two groups each, and how many records are in the second group of an even
+    number of them, less those of an odd number. `noisy` then holds the two counts that follow.
+    """
+
+    columns: tuple[str, ...]
+    groups: tuple[Groups, ...]  # the table's cell of each base cell, column by column
+    noisy: Floats
+    deviation: float  # of a noisy count; of the noisy difference for a parity
+    parity: bool = False
+
+
+@dataclass(frozen=True)
+class SignProducts:
+    """Noisy sums over records of products of signs, one for each pair of columns."""
+
+    products: Mapping[tuple[str, ...], float]
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Everything that was released about a table, and what it cost."""
+
+    schema: Schema
+    rows: int
+    columns: Mapping[str, Marginal]  # every column by itself, and the base cells in which tables were asked
+    tables: tuple[TableMeasurement, ...] = ()
+    signs: SignProducts | None = None
+    notes: tuple[Mechanism, ...] = ()
+    linkage: str = "none"  # tables, copula, none
+    known: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)  # cells of public columns in some rows
+
+    @property
+    def public(self) -> frozenset[str]:
+        return frozenset(column.name for column in self.schema.columns if not column.protected)

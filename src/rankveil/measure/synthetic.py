@@ -1,0 +1,321 @@
+"""Everything that the method `synthetic` measures: the only code of it that sees counts and draws noise.
+
+Guarantee    The measurements are differentially private with the whole budget: pure ε, or (ε, δ).
+Argument     Bounds (bounds.py), columns by themselves (columns.py), parities (parities.py), scores (choose.py), tables
+             and sign products (signs.py) each cost the part of the budget noted for them; the parts add up to the whole,
+             and `Budget` refuses to hand out more: T29. Cells come from released numbers. What is asked next may depend
+             on every answer so far (adaptive composition, T2); fitted models in between are post-processing.
+Public rule  With few records per unit of noise only the signs of columns are compared, and with fewer still nothing. The
+             rule reads n, the number of columns, their sizes and the budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from rankveil import rules
+from rankveil.declare.again import read_again
+from rankveil.declare.dataset import Dataset
+from rankveil.fit.model import fit
+from rankveil.measure.bounds import with_bounds
+from rankveil.measure.budget import Budget, Mechanism
+from rankveil.measure.choose import choose, cost_of, noisy_scores
+from rankveil.measure.counts import Counts, count_columns
+from rankveil.measure.divide import Division, divide
+from rankveil.measure.marginals import choose as old
+from rankveil.measure.marginals.shape import Marginal
+from rankveil.measure.measurements import Floats, Groups, Measurements, SignProducts, TableMeasurement
+from rankveil.measure.parities import measure_parities, orders_worth, parity_part
+from rankveil.measure.signs import measure_signs, sign_noise
+from rankveil.measure.tables import Columns, Counted, count_tables, grouped
+from rankveil.noise import RandomSource, Sampler
+
+
+@dataclass(frozen=True)
+class CountedColumns:
+    """Exact one-way counts of all columns: raw data. Columns that need bounds first are not counted yet."""
+
+    dataset: Dataset
+    counts: dict[str, Counts]
+    rows: int
+
+
+def counted(dataset: Dataset, cluster_size: int) -> CountedColumns:
+    """One pass over the table, before anything is paid."""
+    bounded = [column for column in dataset.schema.columns if not column.private_bounds]
+    unbounded = [column.name for column in dataset.schema.columns if column.private_bounds]
+    counts, rows = count_columns(dataset, bounded, only_checked=unbounded)
+    return CountedColumns(dataset, counts, rows)
+
+
+def measure(given: CountedColumns, budget: Budget, source: RandomSource) -> Measurements:
+    """Columns by themselves; then what the public rule can afford of how they depend on each other."""
+    found = with_bounds(given.dataset, given.counts, budget, source)
+    division = divide(found.budget, given.rows, found.dataset.schema)
+    asking = _Asking(found.dataset, given.rows, found.budget, source, division, list(found.notes))
+    asking.ask_columns(found.counts)
+    if division.linkage == "tables":
+        asking.ask_tables()
+    elif division.linkage == "copula":
+        asking.ask_signs()
+    return asking.answered()
+
+
+@dataclass
+class _Asking:
+    """The measurements while they are taken."""
+
+    dataset: Dataset
+    rows: int
+    budget: Budget
+    source: RandomSource
+    division: Division
+    notes: list[Mechanism]
+    marginals: dict[str, Marginal] = field(default_factory=dict)
+    tables: list[TableMeasurement] = field(default_factory=list)
+    signs: SignProducts | None = None
+
+    def answered(self) -> Measurements:
+        return Measurements(
+            self.dataset.schema,
+            self.rows,
+            self.marginals,
+            tuple(self.tables),
+            self.signs,
+            tuple(self.notes),
+            self.division.linkage,
+            self._known_rows() if self.division.linkage == "tables" else {},
+        )
+
+    def ask_columns(self, counts: Mapping[str, Counts]) -> None:
+        """Every column by itself; public ones as everyone knows them."""
+        old.BASE_CELLS, least = self.division.cells, self.division.least_mass
+        for column in self.dataset.schema.columns:
+            if not column.protected:
+                self.marginals[column.name] = old.exact_marginal(counts[column.name], self.rows, least)
+        asked = {column.name: counts[column.name] for column in self.dataset.schema.protected}
+        released, paid = old.release_marginals(
+            asked, self.rows, self.budget, self.division.columns, least, self.source
+        )
+        self.marginals |= released
+        self.notes += paid
+
+    def ask_signs(self) -> None:
+        """One noisy number for each pair."""
+        price = self.budget.spend(self.division.signs, "sign products")
+        self.signs = measure_signs(self._count_pairs(), self.marginals, price, self.source)
+        size = len(self.marginals)
+        name = f"{sign_noise(price, size).name}, sign products"
+        sensitivity = f"L1 {2 * (size**2 // 4)}, L2 √{size**2 - size % 2}"
+        self.notes.append(price.note("all pairs", name, sensitivity, ("T19", price.noise_theorem)))
+
+    def ask_tables(self) -> None:
+        """Parities of yes/no columns; the pairs that are worth most; then what the fit to these lacks."""
+        exact = self._count_pairs()
+        yes_no = self._yes_no()
+        pairs = [pair for pair in exact if not set(pair) <= set(yes_no)]
+        left = self.division.tables
+        if yes_no:
+            share = self._share_of_parities(yes_no, pairs)
+            left -= share
+            self._ask_parities(exact, yes_no, share)
+        if not pairs:
+            return
+        later = rules.FOR_SECOND_ROUND if self.division.second_round else Fraction(0)
+        self._ask_pairs(exact, pairs, self.division.choice * (1 - later), left * (1 - later))
+        if later:
+            self._ask_triples(self.division.choice * later, left * later)
+
+    # Rounds
+
+    def _ask_pairs(self, exact: Counted, pairs: Sequence[Columns], for_choice: Fraction, for_tables: Fraction) -> None:
+        """Two-way tables, chosen by how far they are from independence."""
+        coarse = {pair: self._groups(pair, math.inf, 0.0, rules.SCORE_CELLS) for pair in pairs}
+        price = self.budget.spend(for_choice, "choice of pairs")
+        scores = noisy_scores(
+            [grouped(exact[pair], coarse[pair]) for pair in pairs],
+            [self._independent(pair, coarse[pair]) for pair in pairs],
+            price,
+            self.source,
+        )
+        self._note_choice(price, f"choice among {len(pairs)} pairs")
+        deviation = self._deviation(for_tables / len(self.marginals))
+        cells = [
+            math.prod(_sizes(self._groups(pair, self._most_cells(deviation, score / self.rows), deviation)))
+            for pair, score in zip(pairs, scores, strict=True)
+        ]
+        chosen = choose(pairs, scores, cells, self._weights(pairs), self.budget.part(for_tables), self.rows)
+        for each in chosen:
+            self._ask_table(each.columns, exact[each.columns], each.part * for_tables, each.strength)
+        self._note_tables(len(chosen), "two-way", for_tables)
+
+    def _ask_triples(self, for_choice: Fraction, for_tables: Fraction) -> None:
+        """Three-way tables, chosen by how far they are from what the fit to all measurements so far says."""
+        triples = self._likely_triples()
+        if not triples:
+            return
+        model = fit(self.answered(), Sampler(self.source), rules.ROWS_BETWEEN_ROUNDS)
+        deviation = self._deviation(for_tables / len(self.marginals))
+        groups = {triple: self._groups(triple, self._most_cells(deviation, 0.0), deviation) for triple in triples}
+        exact = count_tables(self.dataset, self.marginals, groups)
+        price = self.budget.spend(for_choice, "choice of triples")
+        scores = noisy_scores(
+            [exact[triple] for triple in triples],
+            [model.table(triple, groups[triple]) for triple in triples],
+            price,
+            self.source,
+        )
+        self._note_choice(price, f"choice among {len(triples)} triples")
+        cells = [exact[triple].size for triple in triples]
+        chosen = choose(triples, scores, cells, self._weights(triples), self.budget.part(for_tables), self.rows)
+        for each in chosen:
+            self._add_table(each.columns, groups[each.columns], exact[each.columns], each.part * for_tables)
+        self._note_tables(len(chosen), "three-way", for_tables)
+
+    def _ask_table(self, columns: Columns, exact: np.ndarray, share: Fraction, strength: float) -> None:
+        deviation = self._deviation(share)
+        groups = self._groups(columns, self._most_cells(deviation, strength), deviation)
+        self._add_table(columns, groups, grouped(exact, groups), share)
+
+    def _add_table(self, columns: Columns, groups: tuple[Groups, ...], exact: np.ndarray, share: Fraction) -> None:
+        price = self.budget.spend(share, f"table of {', '.join(columns)}")
+        noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
+        # PRIVACY: one replaced record leaves one cell of the table and enters another: L1 2, L2 sqrt 2 (T17).
+        noisy = noise.added_to(exact, self.source).astype(np.float64)
+        self.tables.append(TableMeasurement(columns, groups, noisy, noise.deviation))
+
+    def _ask_parities(self, exact: Counted, names: Sequence[str], share: Fraction) -> None:
+        price = self.budget.spend(share, "parities")
+        orders = orders_worth(price, len(names), self.rows)
+        counts = dict(exact)
+        if 3 in orders:
+            counts |= count_tables(self.dataset, self.marginals, dict.fromkeys(combinations(names, 3)))
+        self.tables += measure_parities(counts, names, orders, self.rows, price, self.source)
+        what = f"parities of pairs{' and triples' if 3 in orders else ''}"
+        noise = price.laplace_or_gaussian(l1=1, l2_squared=1).name
+        self.notes.append(
+            price.note(f"{len(names)} yes/no columns", f"{noise}, {what}", "2 per changed parity", ("T47",))
+        )
+
+    # What is asked about
+
+    def _count_pairs(self) -> Counted:
+        """Exact two-way tables. PRIVACY: none of two public columns, in which nobody is protected."""
+        public = frozenset(column.name for column in self.dataset.schema.columns if not column.protected)
+        wanted = [pair for pair in combinations(self.marginals, 2) if not public.issuperset(pair)]
+        return count_tables(self.dataset, self.marginals, dict.fromkeys(wanted))
+
+    def _known_rows(self) -> dict[str, np.ndarray]:
+        """Base cells of the public columns in some rows, in a random order."""
+        names = [column.name for column in self.dataset.schema.columns if not column.protected]
+        if not names:
+            return {}
+        sampler, found = Sampler(self.source), []
+        for batch in read_again(self.dataset, names, self.rows):
+            found.append(np.stack([self.marginals[name].small_cell_of(batch[name]) for name in names]))
+            if sum(part.shape[1] for part in found) >= rules.FEWEST_COPULA_ROWS:
+                break
+        cells = np.concatenate(found, axis=1)[:, : rules.FEWEST_COPULA_ROWS]
+        shuffled = sampler.shuffled(cells.T.astype(np.int64)).T.astype(np.uint8)
+        return dict(zip(names, shuffled, strict=True))
+
+    def _yes_no(self) -> list[str]:
+        protected = {column.name for column in self.dataset.schema.protected}
+        names = [
+            name
+            for name, marginal in self.marginals.items()
+            if name in protected and marginal.cell_count == marginal.code_count == 2
+        ]
+        return names if len(names) >= rules.FEWEST_YES_NO else []
+
+    def _share_of_parities(self, yes_no: Sequence[str], pairs: Sequence[Columns]) -> Fraction:
+        """By sizes, as between tables."""
+        if not pairs:
+            return self.division.tables
+        power, factor = cost_of(self.budget.whole)
+        own = (parity_part(len(yes_no), self.budget.whole.unit) * factor) ** power
+        most = self._most_cells(self._deviation(self.division.tables / len(self.marginals)), 0.0)
+        sizes = [min(math.prod(self.marginals[name].cell_count for name in pair), most) for pair in pairs]
+        mean = float(np.mean([(size * factor) ** power for size in sizes]))
+        others = mean * min(len(pairs), rules.TABLES_PER_COLUMN * len(self.marginals))
+        return self.division.tables * Fraction(max(1, round(1000 * own / (own + others))), 1000)
+
+    def _likely_triples(self) -> list[Columns]:
+        """Columns of which two pairs were worth a table, those first whose tables say most."""
+        strength = {
+            table.columns: float(np.abs(table.noisy - self._independent(table.columns, table.groups)).sum())
+            for table in self.tables
+            if not table.parity
+        }
+        ranked = []
+        for triple in combinations(self.marginals, 3):
+            weakest, middle, _ = sorted(strength.get(pair, 0.0) for pair in combinations(triple, 2))
+            if middle > 0:
+                ranked.append(((weakest + middle) * self._weights([triple])[triple], triple))
+        ranked.sort(key=lambda each: -each[0])
+        return [triple for _, triple in ranked[: rules.TRIPLES_PER_COLUMN * len(self.marginals)]]
+
+    def _weights(self, candidates: Sequence[Columns]) -> dict[Columns, float]:
+        interests = self.dataset.schema.interest
+        return {
+            columns: rules.INTEREST if any(interest.covers(columns) for interest in interests) else 1.0
+            for columns in candidates
+        }
+
+    # Sizes
+
+    def _deviation(self, share: Fraction) -> float:
+        """Of the noise on a count of a table that gets this share."""
+        return self.budget.part(share).laplace_or_gaussian(l1=2, l2_squared=2).deviation
+
+    def _most_cells(self, deviation: float, strength: float) -> float:
+        finer = 1 + rules.FINER_IF_STRONG * min(max(strength, 0.0) / 2, 1.0) ** 2
+        return rules.CELLS_PER_REACH * self.rows / deviation * finer
+
+    def _groups(
+        self, columns: Columns, most: float, deviation: float, largest: int = rules.MOST_CELLS
+    ) -> tuple[Groups, ...]:
+        """Groups of base cells so that the table has at most so many cells, the longest columns cut first."""
+        sizes = [min(self.marginals[name].cell_count, largest) for name in columns]
+        limit, left = float(largest), most
+        for place, size in enumerate(sorted(sizes)):
+            even = left ** (1 / (len(sizes) - place))
+            if size > even:
+                limit = max(2.0, even)
+                break
+            left /= size
+        least = rules.LEAST_MASS * deviation
+        return tuple(
+            self.marginals[name].group(min(size, int(limit)), least) for name, size in zip(columns, sizes, strict=True)
+        )
+
+    def _independent(self, columns: Columns, groups: tuple[Groups, ...]) -> Floats:
+        """The table that independence would give."""
+        product = np.full((), float(self.rows))
+        for name, group in zip(columns, groups, strict=True):
+            product = np.multiply.outer(product, np.bincount(group, self.marginals[name].mass) / self.rows)
+        return np.asarray(product, dtype=np.float64)
+
+    # The account
+
+    def _note_choice(self, price: object, what: str) -> None:
+        self.notes.append(
+            price.note("all pairs" if "pairs" in what else "all triples", what, "a score changes by 2", ("T18", price.noise_theorem))
+        )
+
+    def _note_tables(self, count: int, order: str, share: Fraction) -> None:
+        price = self.budget.part(share)
+        noise = price.laplace_or_gaussian(l1=2, l2_squared=2).name
+        self.notes.append(
+            price.note("chosen columns", f"{noise}, {count} {order} tables", "L1 2, L2 √2 per table", ("T17", price.noise_theorem))
+        )
+
+
+def _sizes(groups: Sequence[Groups]) -> list[int]:
+    return [int(group.max()) + 1 for group in groups]
