@@ -66,7 +66,20 @@ def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_RO
         first = len(next(iter(measured.known.values()))) if measured.known else min(size, rules.FEWEST_ROWS)
         rows = fit_rows(started(marginals, measured.known, first, sampler), terms, movers, total, size, sampler)
         cells, weights = rows.cells, rows.weights
+    # Values are handed out cell by cell: as many of each as there are rows in it.
+    marginals = {
+        name: with_mass(marginal, np.bincount(here, weights, minlength=marginal.cell_count))
+        for (name, marginal), here in zip(marginals.items(), cells, strict=True)
+    }
     return Model(marginals, cells, weights, inner_order(marginals, cells, weights, sampler), terms, movers)
+
+
+def with_mass(marginal: Marginal, mass: Floats) -> Marginal:
+    import copy
+
+    changed = copy.copy(marginal)
+    changed.mass = mass
+    return changed
 
 
 def _spread_thin(mass: Floats, total: float) -> Floats:
