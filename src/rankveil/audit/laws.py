@@ -79,7 +79,7 @@ _BEYOND = 10**9  # a loss without end, as a number: more than any ε
 
 @dataclass(frozen=True)
 class Lost:
-    """The largest privacy loss of one answer: in ε, or in ρ of zero-concentrated differential privacy."""
+    """The largest privacy loss of one answer: in ε, or in ρ as its noise was bought: of zCDP (T7), or of Gaussian accounting (T46)."""
 
     unit: Literal["epsilon", "rho"]
     amount: Fraction
@@ -93,7 +93,7 @@ def worst_loss(law: Law, one: NDArray[Any], other: NDArray[Any]) -> Lost:
         change = change[change != 0].tolist()  # whole numbers of Python, which have room for squares
         if law.name == "discrete Laplace":
             return Lost("epsilon", sum(map(abs, change)) / law.parameter)
-        return Lost("rho", sum(each * each for each in change) / (2 * law.parameter))
+        return Lost("rho", sum(each * each for each in change) / (2 * (law.parameter - law.smoothing)))
     if isinstance(law, RandomizedResponse):
         return Lost("epsilon", int(np.count_nonzero(one != other)) * law.epsilon)
     if isinstance(law, Shuffle):

@@ -7,7 +7,8 @@ Guarantee    A pair that passes has asked the same questions with the same scale
 Argument     The second run gets every answer of the first one and the same random bytes for everything else (watch.py).
              So whatever differs came from the exact data by another way than an answer (T44). Questions that stay
              the same compose: pure losses Σ‖Δq‖₁/scale, and the log-ratios of choices and channels, add up to ε; with
-             δ the losses Σ‖Δq‖²/(2σ²) add up to ρ, and a choice of ε counts as ε²/2 (Bun and Steinke 2016).
+             δ the losses Σ‖Δq‖²/(2σ²), or with Gaussian accounting Σ‖Δq‖²/(2(σ²-r²)) (T46), add up to ρ. With zCDP a
+             choice of ε would count as ε²/2 (Bun and Steinke 2016); with Gaussian accounting there must be none.
 Arithmetic   Rational, but for the log-ratios of choices and channels.
 Not covered  How long a run takes, how much memory it uses, and neighbours that were not tried.
 """
@@ -35,7 +36,7 @@ from rankveil.audit.watch import Path as AnsweredPath
 from rankveil.certificate import Certificate
 from rankveil.engines import Engine
 from rankveil.errors import RankveilError
-from rankveil.measure.budget import rho_within
+from rankveil.measure.accounting import rho_within
 from rankveil.pipeline import Release, release
 
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)
@@ -125,7 +126,7 @@ def _how_it_failed(one: _Ended, other: _Ended) -> list[str]:
 def _claim(certificate: Certificate) -> Fraction:
     """ε, or with δ the ρ that stands for both."""
     epsilon, delta = Fraction(certificate.epsilon or 0), Fraction(certificate.delta or 0)
-    return rho_within(epsilon, delta) if delta else epsilon
+    return rho_within(epsilon, delta, certificate.rho_accounting) if delta else epsilon
 
 
 def _total(losses: Sequence[Lost]) -> Fraction:

@@ -7,7 +7,7 @@ Argument     The score of a pair is the L1 distance of its exact table, over few
              pure ε   T draws of permute-and-flip (T9), each at a part ε' of the price and with scale 2·2/ε'; the first
                       ones among pairs that join unconnected columns, for 65 % of the price, the others for the rest.
                       Candidates depend on earlier draws only: adaptive composition.
-             zCDP     Gaussian noise on all scores at once: L2 = 2·sqrt(number of pairs). What is chosen from noisy
+             with δ   Gaussian noise on all scores at once: L2 = 2·sqrt(number of pairs). What is chosen from noisy
                       scores is post-processing.
 Arithmetic   Integer scores, exact mechanisms.
 """

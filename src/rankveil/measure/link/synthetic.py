@@ -216,7 +216,7 @@ def _link(given: ReleasedMarginals, source: RandomSource, notes: list[Mechanism]
         price = budget.spend(division.selection, "choice of pairs")
         selection = select_pairs(pair_counts, marginals, rows, count, price, source, public)
         name = "permute-and-flip" if price.unit == "epsilon" else "discrete Gaussian"
-        theorems = ("T18", "T9" if price.unit == "epsilon" else "T7")
+        theorems = ("T18", "T9" if price.unit == "epsilon" else price.noise_theorem)
         notes.append(price.note("all pairs", f"{name}, choice of {count} pairs", "a score changes by 2", theorems))
     price = budget.spend(division.tables, "two-way tables")
     noise = _table_noise(budget, division)
