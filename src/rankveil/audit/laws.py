@@ -79,7 +79,7 @@ _BEYOND = 10**9  # a loss without end, as a number: more than any ε
 
 @dataclass(frozen=True)
 class Lost:
-    """The largest privacy loss of one answer: in ε, or in ρ as its noise was bought: of zCDP (T7), or of Gaussian accounting (T46)."""
+    """The largest privacy loss of one answer: in ε, or in ρ as it was bought, of zCDP (T7) or Gaussian (T46)."""
 
     unit: Literal["epsilon", "rho"]
     amount: Fraction

@@ -2,12 +2,14 @@
 
 concentrated  ρ of zero-concentrated differential privacy. A question of L2 sensitivity S at a price ρᵢ needs discrete
               Gaussian noise of variance S²/(2ρᵢ) (T7), and any order α > 1 gives a δ (T4).
-gaussian      ρ = μ²/2 of Gaussian differential privacy, which is exact for a continuous normal law: 5 to 22 % more ρ for
-              the same ε and δ. The discrete law needs a variance of S²/(2ρᵢ) + r² for it, with an r² of 5/16 to 2 (T46).
+gaussian      ρ = μ²/2 of Gaussian differential privacy, which is exact for a normal law: 4 to 22 % more ρ for the same
+              ε and δ (ε up to 100). The discrete law needs a variance of S²/(2ρᵢ) + r², r² from 5/16 to 7/4 (T46).
 
-Guarantee     `rho_within` returns a ρ for which questions bought so, with prices that add up to at most ρ, are (ε, δ)-DP.
-Argument      T4 and T46. What is looked for in floating point or by halving is then checked: `implies` in 60 digits with
-              more slack than rounding can use, `delta_at_most` in integers rounded outwards. In doubt it is not taken.
+Guarantee     `rho_within` returns a ρ for which questions bought so, with prices that add up to at most ρ, are
+              (ε, δ)-DP.
+Argument      T4 and T46. What is looked for in floating point or by halving is then checked: `implies` in 60 digits
+              with more slack than rounding can use, `delta_at_most` in integers rounded outwards. In doubt it is not
+              taken.
 Which         The one with less noise on a table of counts that gets an even part of the budget: a public rule. Where
               noise is of the size of a count, r² costs more than the better conversion gains.
 Arithmetic    Rational. Tails of the normal law are enclosed by a continued fraction whose remainder is known to lie
@@ -46,14 +48,6 @@ def rho_within(epsilon: Fraction, delta: Fraction, accounting: Accounting = "con
     if not 0 < delta < 1:
         raise ValueError("delta lies strictly between 0 and 1")
     return _gaussian_rho(epsilon, delta) if accounting == "gaussian" else _concentrated_rho(epsilon, delta)
-
-
-def implied(rho: Fraction, epsilon: Fraction, delta: Fraction, accounting: Accounting) -> bool:
-    """Whether it is proven that ρ, counted so, implies (ε, δ); False whenever rounding leaves a doubt."""
-    if accounting == "gaussian":
-        return delta_at_most(rho, epsilon) <= delta
-    alpha = Fraction(_best_order(float(rho), float(epsilon))).limit_denominator(10**6)
-    return alpha > 1 and implies(rho, alpha, epsilon, delta)
 
 
 @lru_cache(maxsize=256)
@@ -129,7 +123,7 @@ def with_smoothing(spread: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def smoothing(spread: Fraction) -> Fraction:
-    """r²: what a variance S²/(2ρ) has to be raised by so that T46 covers the discrete law. From 5/16 to less than 2."""
+    """r²: what a variance S²/(2ρ) has to be raised by so that T46 covers the discrete law. From 5/16 to 7/4."""
     if not 0 < spread <= _MOST_SPREAD:
         raise ValueError("noise of this variance cannot be drawn")
     added = _LEAST_SMOOTHING
@@ -176,10 +170,10 @@ def _gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def delta_at_most(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """A δ, rounded up, for which questions whose prices add up to ρ = μ²/2 are (ε, δ)-DP by T46; 1 where it is unknown.
+    """A δ, rounded up, for which questions with prices that add up to ρ = μ²/2 are (ε, δ)-DP by T46; 1 if unknown.
 
-    δ = exp(κ/2) φ(a) (M(a) - M(b)) with κ = μ²/4096, a = (ε-κ)/μ - μ/2, b = a + μ. As exp(ε-κ) φ(b) is φ(a), this is the
-    difference of the two tails in the theorem, written without cancellation of large numbers.
+    δ = exp(κ/2) φ(a) (M(a) - M(b)) with κ = μ²/4096, a = (ε-κ)/μ - μ/2, b = a + μ. As exp(ε-κ) φ(b) is φ(a), this is
+    the difference of the two tails in the theorem, without large numbers that cancel.
     """
     if rho <= 0:
         return Fraction(0)

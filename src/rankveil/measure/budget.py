@@ -5,9 +5,9 @@ Argument     Without δ the whole is ε and parts compose by addition (pure diff
              provably implies (ε, δ) in one of two accountings (accounting.py), and parts of ρ compose by addition as
              well. Noise for a sensitivity at a price: discrete Laplace; discrete Gaussian, whose variance for Gaussian
              accounting is r² larger than for a continuous law.
-Public rule  Which accounting: the one with less noise on counts if the budget is divided into `parts` even parts. Gaussian
-             up to an ε of about 30, with 64 parts. Once parts are so few and ε so large that noise is of the size of a
-             single count, r² (a variance of 5/16, up to 3/8 below a variance of 100) would cost more than is gained.
+Public rule  Which accounting: the one with less noise on counts if the budget is divided into `parts` even parts. With
+             64 parts that is the Gaussian one up to an ε of about 40, with 1000 parts up to 190. Where noise is of the
+             size of a few counts, r² (5/16, and at most 3/8 below a variance of 80) costs more than is gained.
 Theorems     T2 (composition), T4 and T46 (from ρ to ε and δ), T6, T7 and T46 (noise).
 Arithmetic   Parts, ε and ρ are rational; whatever is rounded is rounded towards less spending and more noise.
 """

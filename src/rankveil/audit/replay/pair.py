@@ -140,6 +140,9 @@ def _beyond_claim(losses: Sequence[Lost], certificate: Certificate) -> list[str]
     problems = []
     if total > claim * (1 + (_ROUNDING if any(lost.rounded for lost in losses) else 0)):
         problems.append(f"the answers can lose {float(total / claim):.6g} times what the certificate claims")
+    gaussian = Fraction(certificate.delta or 0) > 0 and certificate.rho_accounting == "gaussian"
+    if gaussian and any(lost.unit == "epsilon" and lost.amount for lost in losses):
+        problems.append("something was drawn that Gaussian accounting does not cover")
     shares = sum((Fraction(share.rho or share.epsilon or 0) for share in certificate.shares), Fraction(0))
     if shares > claim:
         problems.append("the shares on the certificate add up to more than it claims")
