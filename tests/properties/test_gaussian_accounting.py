@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from rankveil.audit.laws import well_smoothed, worst_loss
 from rankveil.measure.accounting import (
     SLACK,
     better,
@@ -212,6 +214,20 @@ def test_noise_bought_in_gaussian_accounting_has_the_smoothing_term_on_top(amoun
     assert noise.parameter - noise.smoothing >= spread
     concentrated = Price("rho", amount, "concentrated").laplace_or_gaussian(l1=squared, l2_squared=squared)
     assert spread <= concentrated.parameter < noise.parameter
+
+
+@given(st.fractions(min_value=Fraction(1, 10**4), max_value=100), st.integers(1, 1000))
+def test_the_audit_counts_noise_as_it_was_bought_and_finds_a_smoothing_term_that_is_too_small(
+    amount: Fraction, count: int
+) -> None:
+    noise = Price("rho", amount).laplace_or_gaussian(l1=count, l2_squared=count)
+    one, other = np.zeros(count + 3, np.int64), np.zeros(count + 3, np.int64)
+    other[:count] = 1
+    assert worst_loss(noise, one, other).amount <= amount
+    without = replace(noise, parameter=noise.parameter - noise.smoothing / 10)
+    assert worst_loss(without, one, other).amount > amount
+    assert well_smoothed(noise)
+    assert not well_smoothed(replace(noise, smoothing=Fraction(0)))
 
 
 def _tail(x: Decimal, pi: Decimal) -> Decimal:

@@ -134,6 +134,8 @@ def smoothing(spread: Fraction) -> Fraction:
 
 def negligible(spread: Fraction, added: Fraction) -> bool:
     """Whether s²·λ(r², s²) of T46 is proven to be at most the slack, for s² = `spread` and r² = `added`."""
+    if added <= 0:
+        return False
     posterior = spread * added / (spread + added)  # t² of T46
     eta, ripple = _theta(added), _theta(added + posterior)
     if eta >= 1 or ripple >= 1:

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 
 from rankveil.audit.findings import DependsOnData
-from rankveil.audit.laws import Lost, worst_loss
+from rankveil.audit.laws import Lost, well_smoothed, worst_loss
 from rankveil.audit.replay.dice import Dice
 from rankveil.audit.replay.plans import Case
 from rankveil.audit.replay.ways import Cells, Cuts
@@ -103,6 +103,8 @@ def _compared(case: Case, path: AnsweredPath, one: _Ended, other: _Ended) -> Out
             losses = [worst_loss(first.law, first.exact, second.exact) for first, second in path]
             ratio = float(_total(losses) / _claim(one.certificate))
             problems += _beyond_claim(losses, one.certificate)
+            if one.certificate.accounting == "gaussian" and not all(well_smoothed(first.law) for first, _ in path):
+                problems.append("noise lacks the smoothing term of Gaussian accounting")
         except DependsOnData as difference:
             problems.append(str(difference))
     else:
