@@ -23,7 +23,7 @@ import pandas as pd
 from benchmarks.peers.data import Data, labels
 from benchmarks.peers.systems import Scope
 from rankveil.declare import declare_alone
-from rankveil.measure.budget import rho_within
+from rankveil.measure.accounting import rho_within
 from rankveil.measure.counts import CountGrid
 from rankveil.measure.marginals.partition import TreeShape, nested_edges
 

@@ -18,6 +18,7 @@ from rankveil.declare import Column
 from rankveil.declare.domain import Grid
 from rankveil.fragments import Facts, fragment
 from rankveil.meaning import in_words, needs_words
+from rankveil.measure.accounting import Accounting
 from rankveil.methods import Method
 from rankveil.perturb import Mechanism
 from rankveil.privacy import Theorem, cited
@@ -34,6 +35,12 @@ NEIGHBOURS_WITH_PUBLIC = (
 )
 
 
+ACCOUNTINGS: dict[Accounting, str] = {
+    "gaussian": "shares of ρ = μ²/2 of Gaussian differential privacy, which imply ε and δ by T46",
+    "concentrated": "shares of ρ of zero-concentrated differential privacy, which imply ε and δ by T4",
+}
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,7 +53,7 @@ class Share(_Part):
     epsilon: str | None = Field(
         description="Exact share of ε as a decimal or fraction; null if paid in ρ or not private."
     )
-    rho: str | None = Field(description="Exact share of ρ (zero-concentrated differential privacy), with a δ only.")
+    rho: str | None = Field(description="Exact share of ρ, with a δ only; what ρ is says `accounting`.")
     scale: str | None = Field(description="Exact scale of the noise on the column's axis (labels: semantic distance).")
     scale_in_units: float | None = Field(description="The same in the column's own units, where that makes sense.")
     sensitivity: str
@@ -157,6 +164,11 @@ class Certificate(_Part):
     neighbours: str
     epsilon: str | None = Field(description="The proven ε; null if there is none.")
     delta: str | None
+    accounting: Accounting | None = Field(
+        None,
+        description="What shares of ρ are: μ²/2 of Gaussian, or ρ of zero-concentrated differential privacy. Null"
+        " without a δ; null with one in older certificates, and then zero-concentrated.",
+    )
     settings: Settings
     shares: tuple[Share, ...]
     rows: int
@@ -180,6 +192,11 @@ class Certificate(_Part):
         rest = {name: value for name, value in content.items() if name != "theorem"}
         return {"theorems": [], **rest, "shares": shares}
 
+    @property
+    def rho_accounting(self) -> Accounting:
+        """How shares of ρ are counted; certificates from before there was a choice say nothing."""
+        return self.accounting or "concentrated"
+
     def to_json(self) -> str:
         return self.model_dump_json(indent=2) + "\n"
 
@@ -199,6 +216,7 @@ class Certificate(_Part):
             ("statement", self.statement),
             ("method", self.method),
             ("guarantee", guarantee),
+            *([("accounting", ACCOUNTINGS[self.accounting])] if self.accounting else []),
             ("neighbours", self.neighbours),
             *(("theorem", f"{one.id} {one.title}. {one.sentence}") for one in self.theorems[:1]),
             *([("it rests on", ", ".join(f"{one.id} {one.title}" for one in rest))] if rest else []),
@@ -240,11 +258,15 @@ def share_of(note: Mechanism) -> Share:
 
 
 def theorems_for(
-    method: Method, shares: Sequence[Share], columns: Sequence[ColumnNote], delta: Decimal | Fraction | None
+    method: Method,
+    shares: Sequence[Share],
+    columns: Sequence[ColumnNote],
+    delta: Decimal | Fraction | None,
+    accounting: Accounting | None = None,
 ) -> tuple[TheoremNote, ...]:
     """What a certificate cites: the method's own, then those of its shares, each once."""
     ids = [*method.theorems, *(one for share in shares for one in share.theorems)]
-    ids += ["T4"] if method.differentially_private and delta else []
+    ids += ["T46" if accounting == "gaussian" else "T4"] if method.differentially_private and delta else []
     ids += ["T28"] if method.differentially_private and any(column.role == "public" for column in columns) else []
     return tuple(map(TheoremNote.of, cited(ids)))
 

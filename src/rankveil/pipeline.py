@@ -371,6 +371,7 @@ def _certificate(
     accepted = [f"Accepted by whoever released this: {' and '.join(weak)}."] if weak else []
     shares = tuple(certificates.share_of(note) for note in rows.notes)
     columns = tuple(certificates.describe(column) for column in rows.schema.columns)
+    accounting = next((note.accounting for note in rows.notes if note.rho is not None), None)
     return Certificate(
         rankveil_version=__version__,
         created=now,
@@ -382,10 +383,11 @@ def _certificate(
             method, plan.release.epsilon, plan.release.delta, for_release=source.releasable
         ),
         reason=method.why_not or None,
-        theorems=certificates.theorems_for(method, shares, columns, plan.release.delta),
+        theorems=certificates.theorems_for(method, shares, columns, plan.release.delta, accounting),
         neighbours=certificates.NEIGHBOURS + (certificates.NEIGHBOURS_WITH_PUBLIC if public else ""),
         epsilon=certificates.plain(plan.release.epsilon) if method.differentially_private else None,
         delta=certificates.plain(plan.release.delta or Decimal(0)) if method.differentially_private else None,
+        accounting=accounting,
         settings=certificates.Settings(
             epsilon=certificates.plain(plan.release.epsilon) if method.uses_budget else None,
             k=plan.release.k if method.needs_clusters else None,

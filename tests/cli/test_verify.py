@@ -370,6 +370,37 @@ def test_a_certificate_of_format_1_is_still_verified_but_for_its_theorem(made: C
     assert checked(folder)
 
 
+def test_a_certificate_from_before_gaussian_accounting_is_still_verified(made: Callable[..., Path]) -> None:
+    """Format 2 without the entry `accounting`: shares of ρ are then of zero-concentrated differential privacy."""
+    folder = made(plan=plan_for("synthetic", delta="0.000001", epsilon=200))
+    content = json.loads((folder / "certificate.json").read_text())
+    assert content["accounting"] == "concentrated"
+    rewrite(folder, lambda content: content.pop("accounting"))
+    assert checked(folder) == {}
+    rewrite(folder, lambda content: content.update(delta="0.0000001"))
+    assert "of zCDP, which does not imply" in checked(folder)["shares stay within the budget"]
+
+
+def test_the_accounting_must_be_the_one_that_noise_was_bought_in(made: Callable[..., Path]) -> None:
+    folder = made("synthetic", delta="0.000001")
+    assert json.loads((folder / "certificate.json").read_text())["accounting"] == "gaussian"
+    for wrong in ("concentrated", None):
+        rewrite(folder, lambda content, wrong=wrong: content.update(accounting=wrong))  # type: ignore[misc]
+        assert {"shares stay within the budget", "claim is the method's own"} <= set(checked(folder))
+
+
+def test_a_larger_rho_cannot_be_had_by_naming_the_other_accounting(made: Callable[..., Path]) -> None:
+    folder = made(plan=plan_for("synthetic", delta="0.000001", epsilon=200))
+    rewrite(folder, lambda content: content.update(accounting="gaussian"))
+    assert {"shares are complete", "claim is the method's own"} <= set(checked(folder))
+
+
+def test_pure_differential_privacy_names_no_accounting_of_rho(made: Callable[..., Path]) -> None:
+    folder = made()
+    rewrite(folder, lambda content: content.update(accounting="gaussian"))
+    assert "accounting" in checked(folder)["claim is the method's own"]
+
+
 def test_a_public_column_must_be_named_among_the_neighbours(made: Callable[..., Path]) -> None:
     folder = made()
     rewrite(folder, lambda content: content["columns"][0].update(role="public"))

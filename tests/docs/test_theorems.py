@@ -161,7 +161,8 @@ def test_a_certificate_quotes_the_theorems_of_its_method_and_of_every_share(meth
     for share in content["shares"]:
         assert set(share["theorems"]) <= cited.keys()
         assert share["theorems"] or not METHODS[method].differentially_private
-    assert ("T4" in cited) == (delta is not None)
+    assert cited.keys() & {"T4", "T46"} == (set() if delta is None else {"T46"})
+    assert content["accounting"] == (None if delta is None else "gaussian")
 
 
 # The command

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankveil.measure.budget import Budget, Price, equal_shares, implies, rho_within
+from rankveil.measure.accounting import implies, rho_within
+from rankveil.measure.budget import Budget, Price, equal_shares
 
 EPSILONS = st.fractions(min_value=Fraction(1, 100), max_value=20, max_denominator=1000)
 

@@ -21,6 +21,7 @@ LAYERS = (
     ("errors", "_version", "_arrow_memory", "fragments", "meaning", "temporary"),
     ("taxonomy", "noise", "engines", "privacy"),
     ("ledger",),
+    ("measure.accounting",),
     ("measure.budget",),
     ("declare",),
     ("microaggregate",),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rankveil.aligned.channel import Channel, HammingBall, Window
 from rankveil.audit.findings import DependsOnData
+from rankveil.measure.accounting import negligible
 from rankveil.measure.budget import Noise
 from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomizedResponse, Shuffle
 
@@ -79,7 +80,7 @@ _BEYOND = 10**9  # a loss without end, as a number: more than any ε
 
 @dataclass(frozen=True)
 class Lost:
-    """The largest privacy loss of one answer: in ε, or in ρ of zero-concentrated differential privacy."""
+    """The largest privacy loss of one answer: in ε, or in ρ as it was bought, of zCDP (T7) or Gaussian (T46)."""
 
     unit: Literal["epsilon", "rho"]
     amount: Fraction
@@ -93,7 +94,10 @@ def worst_loss(law: Law, one: NDArray[Any], other: NDArray[Any]) -> Lost:
         change = change[change != 0].tolist()  # whole numbers of Python, which have room for squares
         if law.name == "discrete Laplace":
             return Lost("epsilon", sum(map(abs, change)) / law.parameter)
-        return Lost("rho", sum(each * each for each in change) / (2 * law.parameter))
+        counted = law.parameter - law.smoothing  # what T46 lets count
+        if counted <= 0:
+            return Lost("rho", Fraction(_BEYOND if change else 0))
+        return Lost("rho", sum(each * each for each in change) / (2 * counted))
     if isinstance(law, RandomizedResponse):
         return Lost("epsilon", int(np.count_nonzero(one != other)) * law.epsilon)
     if isinstance(law, Shuffle):
@@ -107,6 +111,14 @@ def worst_loss(law: Law, one: NDArray[Any], other: NDArray[Any]) -> Lost:
         ratios = law_of(one[different], law.scale).log_chances - law_of(other[different], law.scale).log_chances
         return Lost("epsilon", Fraction(float(np.abs(ratios).max(axis=1, initial=0).sum())), rounded=True)
     raise TypeError(f"no exact law of {type(law).__name__} is known here")
+
+
+def well_smoothed(law: Law) -> bool:
+    """Whether noise has the r² that T46 asks for, but for the last bits of a variance that was rounded up."""
+    if not isinstance(law, Noise) or law.name == "discrete Laplace":
+        return True
+    spread = (law.parameter - law.smoothing) * (1 - Fraction(1, 1 << 60))
+    return spread > 0 and negligible(spread, law.smoothing)
 
 
 def _apart(channel: Channel, one: NDArray[np.int64], other: NDArray[np.int64]) -> int:

@@ -2,7 +2,7 @@
 
 Guarantee    Draws are independent and follow the stated law exactly, for the rational
              `representable_variance(variance)`. Added to integers of L2 sensitivity D the
-             release is D**2 / (2 variance)-zCDP (T7).
+             release is D**2 / (2 variance)-zCDP (T7); beside a normal law: T46.
 Argument     gaussian.proof.md (T11).
 Not covered  Time (see staircase.py). A seeded source: see source.py. Sensitivity. The
              parameter `variance` is the one in the exponent; the variance of the draws

@@ -19,7 +19,7 @@ from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.errors import RankveilError
-from rankveil.measure.budget import implies, rho_within
+from rankveil.measure.accounting import delta_at_most, implies, rho_within
 from rankveil.methods import METHODS
 from rankveil.privacy import theorems
 from rankveil.verify import release as of_release
@@ -119,6 +119,7 @@ def _claim(read: Certificate) -> str:
         "epsilon": (epsilon is not None and epsilon > 0) if private else epsilon is None,
         "delta": (delta is not None and 0 <= delta < 1) if private else delta is None,
         "delta, which the method does not use": not delta or method.uses_delta,
+        "accounting": read.accounting is None or bool(delta),
         "settings.epsilon": not private or _number(read.settings.epsilon) == epsilon,
         "reason": (read.reason is None) == private,
         "statement": _statement_fits(read, private=private),
@@ -143,7 +144,12 @@ def _theorems_fit(read: Certificate) -> bool:
         return False
     if read.differentially_private and not all(share.theorems for share in read.shares):
         return False
-    expected = certificates.theorems_for(METHODS[read.method], read.shares, read.columns, _number(read.delta))
+    counted = "T46" if read.rho_accounting == "gaussian" else "T7"
+    if any(share.rho is not None and counted not in share.theorems for share in read.shares):
+        return False  # noise was not bought in the accounting that the certificate names
+    expected = certificates.theorems_for(
+        METHODS[read.method], read.shares, read.columns, _number(read.delta), read.accounting
+    )
     return read.theorems == expected
 
 
@@ -178,9 +184,13 @@ def _budget(read: Certificate) -> str:
         if spent > epsilon:
             raise Fails(f"the shares add up to ε = {certificates.plain(spent)}, more than {read.epsilon}")
         return f"ε = {certificates.plain(spent)} of {read.epsilon}, added exactly"
-    if not _implied(spent, epsilon, delta):
-        raise Fails(f"the shares add up to ρ = {float(spent):.6g}, which does not imply (ε, δ) as stated")
-    return f"ρ = {float(spent):.6g}, added exactly, implies ε = {read.epsilon} with δ = {read.delta}"
+    if read.rho_accounting == "gaussian":
+        words, holds = "of Gaussian accounting", delta_at_most(spent, epsilon) <= delta  # T46
+    else:
+        words, holds = "of zCDP", _implied(spent, epsilon, delta)
+    if not holds:
+        raise Fails(f"the shares add up to ρ = {float(spent):.6g} {words}, which does not imply (ε, δ) as stated")
+    return f"ρ = {float(spent):.6g} {words}, added exactly, implies ε = {read.epsilon} with δ = {read.delta}"
 
 
 def _complete(read: Certificate) -> str:
@@ -194,7 +204,8 @@ def _complete(read: Certificate) -> str:
     epsilon, delta = _stated(read)
     spent = _spent(read)
     forfeited = any(_number(share.epsilon) == 0 for share in read.shares)  # a column of one value costs nothing
-    if not forfeited and spent < (epsilon if delta == 0 else rho_within(epsilon, delta) * _NEARLY_ALL):
+    whole = epsilon if delta == 0 else rho_within(epsilon, delta, read.rho_accounting) * _NEARLY_ALL
+    if not forfeited and spent < whole:
         raise Fails("the shares add up to less than the whole budget: one may be missing")
     return "every protected column has its share, and the shares add up to the whole"
 

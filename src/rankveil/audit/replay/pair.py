@@ -7,7 +7,8 @@ Guarantee    A pair that passes has asked the same questions with the same scale
 Argument     The second run gets every answer of the first one and the same random bytes for everything else (watch.py).
              So whatever differs came from the exact data by another way than an answer (T44). Questions that stay
              the same compose: pure losses Σ‖Δq‖₁/scale, and the log-ratios of choices and channels, add up to ε; with
-             δ the losses Σ‖Δq‖²/(2σ²) add up to ρ, and a choice of ε counts as ε²/2 (Bun and Steinke 2016).
+             δ the losses Σ‖Δq‖²/(2σ²), or with Gaussian accounting Σ‖Δq‖²/(2(σ²-r²)) (T46), add up to ρ. With zCDP a
+             choice of ε would count as ε²/2 (Bun and Steinke 2016); with Gaussian accounting there must be none.
 Arithmetic   Rational, but for the log-ratios of choices and channels.
 Not covered  How long a run takes, how much memory it uses, and neighbours that were not tried.
 """
@@ -26,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 
 from rankveil.audit.findings import DependsOnData
-from rankveil.audit.laws import Lost, worst_loss
+from rankveil.audit.laws import Lost, well_smoothed, worst_loss
 from rankveil.audit.replay.dice import Dice
 from rankveil.audit.replay.plans import Case
 from rankveil.audit.replay.ways import Cells, Cuts
@@ -35,7 +36,7 @@ from rankveil.audit.watch import Path as AnsweredPath
 from rankveil.certificate import Certificate
 from rankveil.engines import Engine
 from rankveil.errors import RankveilError
-from rankveil.measure.budget import rho_within
+from rankveil.measure.accounting import rho_within
 from rankveil.pipeline import Release, release
 
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)
@@ -102,6 +103,8 @@ def _compared(case: Case, path: AnsweredPath, one: _Ended, other: _Ended) -> Out
             losses = [worst_loss(first.law, first.exact, second.exact) for first, second in path]
             ratio = float(_total(losses) / _claim(one.certificate))
             problems += _beyond_claim(losses, one.certificate)
+            if one.certificate.accounting == "gaussian" and not all(well_smoothed(first.law) for first, _ in path):
+                problems.append("noise lacks the smoothing term of Gaussian accounting")
         except DependsOnData as difference:
             problems.append(str(difference))
     else:
@@ -125,7 +128,7 @@ def _how_it_failed(one: _Ended, other: _Ended) -> list[str]:
 def _claim(certificate: Certificate) -> Fraction:
     """ε, or with δ the ρ that stands for both."""
     epsilon, delta = Fraction(certificate.epsilon or 0), Fraction(certificate.delta or 0)
-    return rho_within(epsilon, delta) if delta else epsilon
+    return rho_within(epsilon, delta, certificate.rho_accounting) if delta else epsilon
 
 
 def _total(losses: Sequence[Lost]) -> Fraction:
@@ -139,6 +142,9 @@ def _beyond_claim(losses: Sequence[Lost], certificate: Certificate) -> list[str]
     problems = []
     if total > claim * (1 + (_ROUNDING if any(lost.rounded for lost in losses) else 0)):
         problems.append(f"the answers can lose {float(total / claim):.6g} times what the certificate claims")
+    gaussian = Fraction(certificate.delta or 0) > 0 and certificate.rho_accounting == "gaussian"
+    if gaussian and any(lost.unit == "epsilon" and lost.amount for lost in losses):
+        problems.append("something was drawn that Gaussian accounting does not cover")
     shares = sum((Fraction(share.rho or share.epsilon or 0) for share in certificate.shares), Fraction(0))
     if shares > claim:
         problems.append("the shares on the certificate add up to more than it claims")
