@@ -87,7 +87,6 @@ class Wrapping:
 
     engine: Any
     wrap: Callable[[Any], Any]
-    name: str = "spark"
 
     def fold(self, table: Any, work: Any, progress: Any) -> Any:
         return self.engine.fold(table, self.wrap(work), progress)

@@ -17,8 +17,8 @@ from rankveil import privacy
 from rankveil.declare import Plan
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
-from rankveil.pipeline import release
 from rankveil.privacy import theorems
+from rankveil.release import release
 from tests.support import Ran, category, integer, plan_text
 
 ROOT = Path(generate.__file__).parent.parent

@@ -99,7 +99,7 @@ def command(
         raise click.UsageError("--out is needed: the folder for the release and its certificate.")
     if master is not None and engine != "spark":
         raise click.UsageError("--master is for --engine spark.")
-    from rankveil.pipeline import release
+    from rankveil.release import release
 
     accept_large_epsilon = accept_large_epsilon or _accepted(plan)
     with progress(quiet=quiet or as_json) as show, _engine(engine, master) as runs_on:

@@ -15,12 +15,12 @@ from rankveil.compare.journal import Journal
 from rankveil.compare.results import INTERNAL, Comparison, Row
 from rankveil.compare.run import Bench
 from rankveil.compare.stand_in import made_table
+from rankveil.consent import check_consent
 from rankveil.declare import Plan, Records, encode
 from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.errors import OutputError, PlanError
 from rankveil.noise import RandomSource, SystemSource
-from rankveil.pipeline import check_consent
 from rankveil.report.compare import page
 from rankveil.temporary import sweep, temporary_file
 

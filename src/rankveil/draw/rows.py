@@ -1,4 +1,4 @@
-"""Step 4: which released row gets which protected value.
+"""Rows ready to be written, and the pieces they are made in.
 
 Fresh rows come in pieces that can be made anywhere and in any order, each from a key of its own: made again, a piece is
 the same. That is allowed because pieces are post-processing of released numbers; the noise has been drawn before, once.

@@ -1,8 +1,10 @@
-"""Step 3: add noise. The only step of a release in which randomness decides a value.
+"""Noise on the values of records or of clusters, and the rows that come of them.
 
 results.py     what comes out, and what was drawn for which column, for the certificate
 records.py     every record perturbed by itself, with no grouping before (method `laplace`)
 centroids.py   the values of clusters (methods `unlinked` and `multivariate`)
+rows.py        each value in the row it belongs to
+shuffle.py     columns, or whole rows, in an order of their own
 """
 
 from rankveil.measure.budget import Mechanism

@@ -2,7 +2,7 @@
 
 Guarantee    The batches and their order do not depend on the number of threads, and memory does not depend on the
              number of rows: no more batches than there are threads, and one, are made or wait at any time.
-Argument     Pieces are functions of themselves (relink/rows.py). A stream is gone through by one thread, which draws
+Argument     Pieces are functions of themselves (draw/rows.py). A stream is gone through by one thread, which draws
              its noise in the order of the rows.
 """
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from starlette.responses import Response
 
+from rankveil.consent import check_consent
 from rankveil.declare import Plan
 from rankveil.errors import PlanError, RankveilError
 from rankveil.meaning import in_words, needs_consent, needs_words
 from rankveil.methods import method_named
-from rankveil.pipeline import check_consent
 from rankveil.web import jobs
 from rankveil.web.budget import BudgetView, budget_view, set_cap
 from rankveil.web.columns import guesses_left
