@@ -107,6 +107,25 @@ def _planned_with_shares(
     return planned
 
 
+def _without_noise(name: str, summary: str, group: Callable[[Records, int], Any], holds: str, in_words: str) -> Method:
+    """Microaggregation alone, every row with the value of its cluster."""
+    return Method(
+        name=name,
+        summary=summary,
+        prepare=_on_records(group),
+        protect=_with_equal_shares(no_noise),
+        rows=_without_budget(own_cluster),
+        planned=_planned_with_shares(planned_without_noise),
+        differentially_private=False,
+        theorems=("T41",),
+        holds=holds,
+        why_not="No noise is added: the release is a deterministic function of the table.",
+        uses_budget=False,
+        row_aligned=True,
+        columns_in_table=(in_words, "none", "own cluster"),
+    )
+
+
 _SHARES_CLUSTER = (
     "Which rows share a cluster is visible, exactly, from which rows show equal values; one person's value decides it,"
     " so two neighbouring tables can be told apart with certainty whatever ε is."
@@ -237,50 +256,26 @@ METHODS: dict[str, Method] = {
                 "own cluster",
             ),
         ),
-        Method(
-            name="published:ranking",
-            summary="individual ranking alone",
-            prepare=_on_records(individual_ranking),
-            protect=_with_equal_shares(no_noise),
-            rows=_without_budget(own_cluster),
-            planned=_planned_with_shares(planned_without_noise),
-            differentially_private=False,
-            theorems=("T41",),
-            holds="No formal guarantee; not even k-anonymity of records.",
-            why_not="No noise is added: the release is a deterministic function of the table.",
-            uses_budget=False,
-            row_aligned=True,
-            columns_in_table=("individual ranking", "none", "own cluster"),
+        _without_noise(
+            "published:ranking",
+            "individual ranking alone",
+            individual_ranking,
+            "No formal guarantee; not even k-anonymity of records.",
+            "individual ranking",
         ),
-        Method(
-            name="published:mdav-insensitive",
-            summary="the predecessor's microaggregation alone",
-            prepare=_on_records(by_distance),
-            protect=_with_equal_shares(no_noise),
-            rows=_without_budget(own_cluster),
-            planned=_planned_with_shares(planned_without_noise),
-            differentially_private=False,
-            theorems=("T41",),
-            holds="k-anonymity of the protected columns; no differential privacy.",
-            why_not="No noise is added: the release is a deterministic function of the table.",
-            uses_budget=False,
-            row_aligned=True,
-            columns_in_table=("insensitive order of records", "none", "own cluster"),
+        _without_noise(
+            "published:mdav-insensitive",
+            "the predecessor's microaggregation alone",
+            by_distance,
+            "k-anonymity of the protected columns; no differential privacy.",
+            "insensitive order of records",
         ),
-        Method(
-            name="published:mdav",
-            summary="plain MDAV alone",
-            prepare=_on_records(mdav),
-            protect=_with_equal_shares(no_noise),
-            rows=_without_budget(own_cluster),
-            planned=_planned_with_shares(planned_without_noise),
-            differentially_private=False,
-            theorems=("T41",),
-            holds="k-anonymity of the protected columns; no differential privacy.",
-            why_not="No noise is added: the release is a deterministic function of the table.",
-            uses_budget=False,
-            row_aligned=True,
-            columns_in_table=("MDAV", "none", "own cluster"),
+        _without_noise(
+            "published:mdav",
+            "plain MDAV alone",
+            mdav,
+            "k-anonymity of the protected columns; no differential privacy.",
+            "MDAV",
         ),
     )
 }

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankveil.aligned.channel import exact_matrix
 from rankveil.aligned.grouping import link
 from rankveil.audit import attack_lists, attack_pattern, attack_rows
 from rankveil.audit.attack_belief import (
@@ -34,6 +33,7 @@ from rankveil.microaggregate import by_distance, individual_ranking
 from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.noise import SeededSource
 from rankveil.perturb.centroids import filled_sums
+from tests.support import exact_matrix
 
 SOME, FEW = settings(max_examples=40), settings(max_examples=8)
 ORDERS = {

@@ -1,6 +1,6 @@
 """Where rows come from and go to, and what reads them: files, frames, engines. Never decides what is private."""
 
-from rankveil.engines.engine import Engine, Map, Meter, RowProgress, RowsDone, metered, no_meter, silent
+from rankveil.engines.engine import Engine, Map, Meter, RowProgress, RowsDone, RowsToCome, metered, no_meter, silent
 from rankveil.engines.local import LocalEngine
 from rankveil.engines.source import open_table
 from rankveil.engines.table import Piece, Table
@@ -13,6 +13,7 @@ __all__ = [
     "Piece",
     "RowProgress",
     "RowsDone",
+    "RowsToCome",
     "Table",
     "metered",
     "no_meter",

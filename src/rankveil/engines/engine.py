@@ -7,7 +7,8 @@ Guarantee    Every engine gives the same state for the same rows, bit for bit: s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -62,6 +63,16 @@ class Map(Protocol):
     def __call__(self, task: Callable[[Item], Made], items: Sequence[Item], /) -> Iterator[Made]: ...
 
 
+@dataclass(frozen=True)
+class RowsToCome(Generic[Item]):
+    """Rows that can be made all at once here, or anywhere, those of one item after the other."""
+
+    schema: pa.Schema
+    whole: Callable[[], pa.Table]
+    items: Sequence[Item]
+    make: Callable[[Item], Iterator[pa.RecordBatch]]  # can be pickled
+
+
 class Engine(Protocol):
     """Opens tables, runs folds over all their rows, does work that falls into parts, and publishes what comes out."""
 
@@ -79,15 +90,8 @@ class Engine(Protocol):
 
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State: ...
 
-    def frame(
-        self,
-        like: Table,
-        whole: Callable[[], pa.Table],
-        make: Callable[[Item], Iterator[pa.RecordBatch]],
-        items: Sequence[Item],
-        schema: pa.Schema,
-    ) -> Any:
-        """Rows as a table of the kind that `like` is: `whole` makes all of them here, `make` those of an item."""
+    def frame(self, rows: RowsToCome[Any], like: Table) -> Any:
+        """Rows as a table of the kind that `like` is."""
 
     def files(self, whole: Callable[[], Made], in_parts: Callable[[Map], Made]) -> Made:
         """Rows as files: `whole` writes one here, `in_parts` has many written wherever the engine's `map` runs."""

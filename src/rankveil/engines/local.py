@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from rankveil.engines.engine import Item, Made, Map, RowProgress, silent
+from rankveil.engines.engine import Item, Made, Map, RowProgress, RowsToCome, silent
 from rankveil.engines.fold import Fold, State
 from rankveil.engines.source import open_table
 from rankveil.engines.table import Piece, Table
@@ -54,15 +54,8 @@ class LocalEngine:
         reader = _Turns(_read(pieces, columns, threads=True))
         return _shared_out(reader, lambda: reader, threads, work, progress)
 
-    def frame(
-        self,
-        like: Table,
-        whole: Callable[[], pa.Table],
-        make: Callable[[Item], Iterator[pa.RecordBatch]],
-        items: Sequence[Item],
-        schema: pa.Schema,
-    ) -> Any:
-        return like.rebuild(whole())
+    def frame(self, rows: RowsToCome[Any], like: Table) -> Any:
+        return like.rebuild(rows.whole())
 
     def files(self, whole: Callable[[], Made], in_parts: Callable[[Map], Made]) -> Made:
         return whole()

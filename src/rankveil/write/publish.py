@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rankveil.draw.rows import Rows
-from rankveil.engines import Engine, Map, Meter, Table, no_meter
+from rankveil.engines import Engine, Map, Meter, RowsToCome, Table, no_meter
 from rankveil.write.ahead import as_arrow
 from rankveil.write.files import Written
 from rankveil.write.folder import OutputFolder
@@ -15,7 +15,7 @@ from rankveil.write.spread import BatchMaker, write_spread
 
 def publish_frame(rows: Rows, like: Table, engine: Engine) -> Any:
     """The rows as a table of the kind that went in, made where the engine keeps such tables."""
-    return engine.frame(like, lambda: as_arrow(rows), BatchMaker(rows), rows.pieces, rows.schema.arrow)
+    return engine.frame(RowsToCome(rows.schema.arrow, lambda: as_arrow(rows), rows.pieces, BatchMaker(rows)), like)
 
 
 def publish_files(

@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
-from rankveil.engines.engine import Engine, Item, Made, Map, RowProgress, silent
+from rankveil.engines.engine import Engine, Item, Made, Map, RowProgress, RowsToCome, silent
 from rankveil.engines.fold import Fold, State
 from rankveil.engines.local import LocalEngine
 from rankveil.engines.spark import session as sessions
@@ -120,23 +118,16 @@ class SparkEngine:
     def files(self, whole: Callable[[], Made], in_parts: Callable[[Map], Made]) -> Made:
         return in_parts(self.map)
 
-    def frame(
-        self,
-        like: Table,
-        whole: Callable[[], pa.Table],
-        make: Callable[[Item], Iterator[pa.RecordBatch]],
-        items: Sequence[Item],
-        schema: pa.Schema,
-    ) -> Any:
+    def frame(self, rows: RowsToCome[Any], like: Table) -> Any:
         """For a data frame another one, whose rows are made when Spark asks for them: the same each time."""
         if not isinstance(like, FrameTable):
-            return like.rebuild(whole())
+            return like.rebuild(rows.whole())
         from pyspark.sql.pandas.types import from_arrow_schema
 
         with sessions.spark_errors("The rows could not be made", _output_error):
-            return self._numbers(len(items), len(items)).mapInArrow(
-                MakeRows(pickle.dumps(make), pickle.dumps(list(items))),
-                from_arrow_schema(schema, prefer_timestamp_ntz=True),
+            return self._numbers(len(rows.items), len(rows.items)).mapInArrow(
+                MakeRows(pickle.dumps(rows.make), pickle.dumps(list(rows.items))),
+                from_arrow_schema(rows.schema, prefer_timestamp_ntz=True),
             )
 
     def _numbers(self, count: int, parts: int) -> Any:
