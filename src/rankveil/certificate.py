@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from rankveil._version import __version__
 from rankveil.consent import weak
 from rankveil.declare import Column, Plan
-from rankveil.declare.domain import Grid
+from rankveil.declare.domain import Nominal
 from rankveil.draw.rows import Rows
 from rankveil.fragments import Facts, fragment
 from rankveil.ledger import Reservation
@@ -314,35 +315,19 @@ def theorems_for(
 
 def describe(column: Column) -> ColumnNote:
     domain = column.domain
-    if isinstance(domain, Grid) and domain.labels is None:
-        ends = domain.decode(np.array([0, domain.width]))
-        return ColumnNote(
-            name=column.name,
-            kind=column.kind,
-            role=column.role,
-            null=column.allows_null,
-            lower=str(ends[0].as_py()),
-            upper=str(ends[1].as_py()),
-            step=None if domain.date_format else plain(domain.step),
-            scale="log" if domain.log else "linear",
-            format=domain.date_format,
-        )
-    if isinstance(domain, Grid):
-        return ColumnNote(
-            name=column.name,
-            kind=column.kind,
-            role=column.role,
-            null=column.allows_null,
-            categories=domain.width + 1,
-        )
-    return ColumnNote(
-        name=column.name,
-        kind=column.kind,
-        role=column.role,
-        null=column.allows_null,
-        categories=domain.label_count,
-        concepts=domain.taxonomy.node_count,
-        taxonomy_sha256=domain.taxonomy.sha256,
+    note = partial(ColumnNote, name=column.name, kind=column.kind, role=column.role, null=column.allows_null)
+    if isinstance(domain, Nominal):
+        labels, taxonomy = domain.label_count, domain.taxonomy
+        return note(categories=labels, concepts=taxonomy.node_count, taxonomy_sha256=taxonomy.sha256)
+    if domain.labels is not None:
+        return note(categories=domain.width + 1)
+    ends = domain.decode(np.array([0, domain.width]))
+    return note(
+        lower=str(ends[0].as_py()),
+        upper=str(ends[1].as_py()),
+        step=None if domain.date_format else plain(domain.step),
+        scale="log" if domain.log else "linear",
+        format=domain.date_format,
     )
 
 

@@ -46,10 +46,6 @@ class Progress:
         return f"{self.done} of {self.total} done{left}: {self.cell.in_words()}"
 
 
-def _silent(step: Progress) -> None:
-    """No progress wanted."""
-
-
 def compare(
     table: object,
     plan: Plan | str | Path,
@@ -64,7 +60,7 @@ def compare(
     test: object = None,
     baselines: bool = True,
     out: str | Path | None = None,
-    progress: Callable[[Progress], None] = _silent,
+    progress: Callable[[Progress], None] = lambda step: None,
     source: RandomSource | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Comparison:

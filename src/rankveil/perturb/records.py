@@ -120,10 +120,10 @@ def _perturb_numbers(grid: Grid, codes: Codes, mechanisms: list[Mechanism], sour
     missing = codes == MISSING
     for mechanism in about_missing:
         # PRIVACY: every record answers, whether or not its value is missing.
-        missing = source.answer(RandomizedResponse(_known(mechanism.epsilon)), missing)
+        missing = source.answer(RandomizedResponse(known(mechanism.epsilon)), missing)
     positions = np.where(codes == MISSING, grid.axis_width // 2, grid.to_axis(np.maximum(codes, 0)))
     # PRIVACY: one draw per value, on integers; clipping and rounding come after.
-    noisy = Noise("discrete Laplace", _known(laplace.scale)).added_to(positions, source)
+    noisy = Noise("discrete Laplace", known(laplace.scale)).added_to(positions, source)
     return np.where(missing, MISSING, grid.from_axis(noisy.astype(np.float64)))
 
 
@@ -141,7 +141,7 @@ def _perturb_labels(
     return drawn
 
 
-def _known(number: Fraction | None) -> Fraction:
+def known(number: Fraction | None) -> Fraction:
     if number is None:
         raise TypeError("a private mechanism needs a price and a scale")
     return number

@@ -32,7 +32,7 @@ from rankveil.engines.spark.tasks import (
     result_of,
 )
 from rankveil.engines.table import Table
-from rankveil.errors import OutputError, PlanError, RankveilError, TableError
+from rankveil.errors import OutputError, PlanError, TableError
 
 FAN_IN = 16  # states merged by one task
 _TASKS_PER_SLOT = 4  # more would send more states, fewer would leave slots idle at the end
@@ -77,7 +77,7 @@ class SparkEngine:
 
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State:
         pickled = pickle.dumps(work)
-        with sessions.spark_errors(f"Table {table.name} cannot be read", _table_error):
+        with sessions.spark_errors(f"Table {table.name} cannot be read", TableError):
             most = _TASKS_PER_SLOT * self.slots
             if isinstance(table, FrameTable):
                 frame = table.select(work.columns).coalesce(most)
@@ -108,7 +108,7 @@ class SparkEngine:
 
     def map(self, task: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[Made]:
         """What `task` makes of each item, in their order. The task may run more than once for an item."""
-        with sessions.spark_errors("Work on the executors could not be finished", _output_error):
+        with sessions.spark_errors("Work on the executors could not be finished", OutputError):
             rows = self._numbers(len(items), len(items)).mapInArrow(
                 RunItems(pickle.dumps(task), pickle.dumps(list(items))), RESULT_TYPE
             )
@@ -124,7 +124,7 @@ class SparkEngine:
             return like.rebuild(rows.whole())
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        with sessions.spark_errors("The rows could not be made", _output_error):
+        with sessions.spark_errors("The rows could not be made", OutputError):
             return self._numbers(len(rows.items), len(rows.items)).mapInArrow(
                 MakeRows(pickle.dumps(rows.make), pickle.dumps(list(rows.items))),
                 from_arrow_schema(rows.schema, prefer_timestamp_ntz=True),
@@ -142,11 +142,3 @@ class SparkEngine:
 def engine_for(table: object) -> Engine:
     """The engine that a table comes with: a data frame's session, or this machine."""
     return SparkEngine(table.sparkSession) if is_spark_frame(table) else LocalEngine()  # type: ignore[attr-defined]
-
-
-def _table_error(problem: str, remedy: str) -> RankveilError:
-    return TableError(problem, remedy=remedy)
-
-
-def _output_error(problem: str, remedy: str) -> RankveilError:
-    return OutputError(problem, remedy=remedy)
