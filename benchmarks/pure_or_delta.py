@@ -135,7 +135,7 @@ def _measured(plan: Plan, columns: Columns, delta: Decimal | None, runs: int) ->
     for run in range(runs):
         budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
         source = SeededSource(run)
-        released = method.rows(method.protect(counted, budget, source), budget, source).collected()
+        released = method.drawn(counted, budget, source).collected()
         errors += [
             total_variation(cells_of(column, original.codes[column.name], released[column.name]))
             for column in original.schema.protected

@@ -113,7 +113,7 @@ def releases(
     for run in range(1, runs + 1):
         budget = Budget(Fraction(epsilon), None if delta is None else Fraction(delta))
         source = SeededSource(run)
-        rows = method.rows(method.protect(grouped, budget, source), budget, source)
+        rows = method.drawn(grouped, budget, source)
         yield Records(rows.schema, rows.collected(), rows.row_count)
 
 

@@ -57,6 +57,14 @@ class Method:
     folds_only: bool = False  # reads counts of the table and never a record by itself, so that any engine will do
     columns_in_table: tuple[str, str, str] = ("", "", "")  # the three steps in words
 
+    def drawn(self, prepared: Any, budget: Budget, source: RandomSource) -> Rows:
+        """The rows that come of a prepared table. INTERNAL: no ledger knows of what is drawn here.
+
+        PRIVACY: a caller that lets anybody see these rows must have entered them in the ledger before this call, as
+        `release` does. A caller that has not (a comparison, an audit) keeps rows and what follows from them inside.
+        """
+        return self.rows(self.protect(prepared, budget, source), budget, source)
+
     def reads_records(self, schema: Schema) -> str | None:
         """What about a release by this method needs every record by itself, if anything does."""
         if not self.folds_only:

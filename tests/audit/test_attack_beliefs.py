@@ -72,7 +72,7 @@ def pattern_release(
     method, data = METHODS[method_name], dataset(columns, rows)
     budget, source = Budget(Fraction(epsilon)), SeededSource(seed)
     clustered = method.prepare(data, k)
-    codes = method.rows(method.protect(clustered, budget, source), budget, source).collected()
+    codes = method.drawn(clustered, budget, source).collected()
     order = ORDERS[method_name]
     return attack_pattern.Release(
         data.records(), clustered, codes, order, by_column=order is individual_ranking, noisy=method.uses_budget

@@ -83,7 +83,7 @@ def by_value(
     table = open_table(pa.table({"a": values}))
     dataset = Dataset(declare(plan, table), table)
     wanted, budget, source = METHODS[method], Budget(Fraction(epsilon)), SeededSource(3)
-    rows = wanted.rows(wanted.protect(wanted.prepare(dataset, k), budget, source), budget, source)
+    rows = wanted.drawn(wanted.prepare(dataset, k), budget, source)
     return preview(plan, len(values)), dataset.records().codes["a"], rows.collected()["a"]
 
 

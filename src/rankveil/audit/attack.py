@@ -242,8 +242,7 @@ def _refuse_misfit(method: Method, plan: Plan) -> None:
 
 def _laplace(method: Method, dataset: Dataset, budget: Budget, source: RandomSource) -> _Prepared:
     records = dataset.records()
-    protected = method.protect(method.prepare(dataset, 1), budget, source)
-    released = method.rows(protected, budget, source).collected()
+    released = method.drawn(method.prepare(dataset, 1), budget, source).collected()
     shares = equal_shares(budget.epsilon, [column.name for column in records.schema.protected])
     return _Prepared(
         attack_rows.laplace_attacker(records, released, shares),
@@ -286,7 +285,7 @@ def _lists(method: Method, dataset: Dataset, k: int, budget: Budget, source: Ran
 def _published(method: Method, dataset: Dataset, k: int, budget: Budget, source: RandomSource) -> _Prepared:
     records = dataset.records()
     clustered = method.prepare(dataset, k)
-    codes = method.rows(method.protect(clustered, budget, source), budget, source).collected()
+    codes = method.drawn(clustered, budget, source).collected()
     order = _ORDERS.get(method.name)
     release = attack_pattern.Release(
         records, clustered, codes, order, by_column=order is individual_ranking, noisy=method.uses_budget

@@ -70,7 +70,7 @@ def replaced(rows: Rows, place: int, record: Sequence[int]) -> Rows:
 
 def released(method: Method, grouped: object, budget: Budget, source: RandomSource) -> Mapping[str, Codes]:
     """One release of a grouped table: protected and linked as `rankveil release` does it."""
-    return method.rows(method.protect(grouped, budget, source), budget, source).collected()
+    return method.drawn(grouped, budget, source).collected()
 
 
 def whole_releases(

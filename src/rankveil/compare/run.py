@@ -70,7 +70,7 @@ class Bench:
             again = self._resampled(original)
             return self._figures(measure_all(original, again), self._learnt(again)), ""
         method, budget = method_named(cell.method), budget_of(plan_for(self.plan, cell))
-        rows = method.rows(method.protect(self._group(cell), budget, self.source), budget, self.source)
+        rows = method.drawn(self._group(cell), budget, self.source)
         released = on_scale_of(original, Records(rows.schema, rows.collected(), rows.row_count))
         found = measure_all(*on_common_ranges(original, released), row_aligned=rows.row_aligned)
         return self._figures(found, self._learnt(released)), rows.linkage

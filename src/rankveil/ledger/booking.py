@@ -19,17 +19,13 @@ from rankveil.ledger.identity import default_ledger_path, identities
 from rankveil.ledger.store import Ledger, Reservation
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True)
 class Booking:
     """What a release has spent. A test, which releases nothing, has no reservation and leaves the ledger alone."""
 
     reservation: Reservation | None = None
     path: Path = Path()
-    clock: Callable[[], datetime] = _now
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @classmethod
     def enter(

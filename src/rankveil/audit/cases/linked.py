@@ -157,7 +157,7 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
     def run(changed: bool, watch: Watch) -> None:
         runs.append(changed)
         budget = WatchedBudget(on.epsilon, instance.delta, watch=watch)
-        made = on.method.rows(on.method.protect(grouped[changed], budget, watch), budget, watch)
+        made = on.method.drawn(grouped[changed], budget, watch)
         if made.linkage == "channel":  # records go through it when they are asked for
             made.collected()
 
@@ -260,7 +260,7 @@ def _channel_as_drawn(on: Setting) -> Finding:
 
     def run(changed: bool, watch: Watch) -> None:
         budget = WatchedBudget(on.epsilon, watch=watch)
-        on.method.rows(on.method.protect(grouped[changed], budget, watch), budget, watch).collected()
+        on.method.drawn(grouped[changed], budget, watch).collected()
 
     path = replayed(run, on.source)
     one, other = next(pair for pair in path if isinstance(pair[0].law, HammingBall | Window))
