@@ -23,8 +23,8 @@ from rankveil.draw.rows import Rows
 from rankveil.fragments import Facts, fragment
 from rankveil.ledger import Reservation
 from rankveil.meaning import in_words, needs_words
+from rankveil.measure.budget import Mechanism
 from rankveil.methods import Method
-from rankveil.perturb import Mechanism
 from rankveil.privacy import Theorem, cited
 from rankveil.write import FileFormat, Written
 

@@ -17,14 +17,14 @@ from rankveil.measure.link.synthetic import counted, fresh_rows, planned_for_syn
 from rankveil.microaggregate import by_distance, individual_ranking, single_records
 from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.noise import RandomSource
-from rankveil.perturb import perturb_records
 from rankveil.perturb.centroids import planned_ranked, planned_records, protect_ranked, protect_records
+from rankveil.perturb.records import perturb_records
 from rankveil.perturb.records import planned as planned_for_records
-from rankveil.perturb.rows import own_cluster, own_row
 from rankveil.perturb.shuffle import shuffled_columns, shuffled_rows
 from rankveil.published.centroids import (
     algorithm_1_and_2,
     no_noise,
+    own_cluster,
     planned_by_paper,
     planned_by_predecessor,
     planned_without_noise,
@@ -186,7 +186,7 @@ METHODS: dict[str, Method] = {
             summary="noise on every value, no grouping",
             prepare=single_records,
             protect=_with_equal_shares(perturb_records),
-            rows=_without_budget(own_row),
+            rows=_without_budget(lambda rows: rows),
             planned=_planned_with_shares(lambda column, shares, k: planned_for_records(column, shares[column.name])),
             differentially_private=True,
             theorems=("T31", "T3", "T2"),

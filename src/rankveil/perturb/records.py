@@ -28,11 +28,11 @@ from rankveil.declare import Column
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import CodeBatch
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.draw.rows import Rows
 from rankveil.errors import PlanError
 from rankveil.measure.budget import Mechanism, Noise
 from rankveil.microaggregate import SingleRecords
 from rankveil.noise import Exponential, RandomizedResponse, RandomSource, representable_scale
-from rankveil.perturb.results import PerturbedRecords
 
 DISTANCE_UNITS = 1 << 20
 
@@ -92,14 +92,16 @@ def _laplace_scale(name: str, grid: Grid, epsilon: Fraction) -> Fraction:
         ) from None
 
 
-def perturb_records(given: SingleRecords, shares: Mapping[str, Fraction], source: RandomSource) -> PerturbedRecords:
-    """Each protected value through its own channel, at the price of its column's share.
+def perturb_records(given: SingleRecords, shares: Mapping[str, Fraction], source: RandomSource) -> Rows:
+    """Each protected value through its own channel, at the price of its column's share, and still in its row.
 
-    The channel is set here; records go through it, each once, when the rows are asked for.
+    The channel is set here; records go through it when the rows are asked for.
+    PRIVACY: once, because going through them again would draw a second noise for the same records.
     """
     mechanisms = {column.name: planned(column, shares[column.name]) for column in given.schema.protected}
     stream = _perturbed(given, mechanisms, source)
-    return PerturbedRecords(given.schema, given.row_count, stream, tuple(chain.from_iterable(mechanisms.values())))
+    notes = tuple(chain.from_iterable(mechanisms.values()))
+    return Rows(given.schema, given.row_count, notes, row_aligned=True, stream=stream)
 
 
 def _perturbed(
