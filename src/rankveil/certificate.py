@@ -192,9 +192,6 @@ class Certificate(_Part):
         rest = {name: value for name, value in content.items() if name != "theorem"}
         return {"theorems": [], **rest, "shares": shares}
 
-    def with_file(self, form: FileFormat, written: Written) -> Certificate:
-        return self.model_copy(update={"release": ReleaseNote.of(written, form)})
-
     def to_json(self) -> str:
         return self.model_dump_json(indent=2) + "\n"
 
@@ -236,10 +233,11 @@ def certify(
     form: FileFormat,
     entry: Reservation | None,
     created: datetime,
+    written: Written | None,
     *,
     for_release: bool,
 ) -> Certificate:
-    """What holds for rows that are ready to be published; the file they are written to is noted later."""
+    """What holds for rows, and for the file they were written to, if there is one."""
     epsilon, delta = plan.release.epsilon, plan.release.delta
     public = any(not column.protected for column in rows.schema.columns)
     accepted = weak(plan, method) if for_release else []
@@ -274,7 +272,7 @@ def certify(
         columns=columns,
         ledger=None if entry is None else LedgerNote(entry=entry.number, receipt=entry.receipt),
         plan=PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
-        release=None,
+        release=None if written is None else ReleaseNote.of(written, form),
     )
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from rankveil.fragments import fragment
 from rankveil.ledger import Booking
 from rankveil.methods import Method, budget_of
 from rankveil.noise import RandomSource, SystemSource
-from rankveil.write import FileFormat, OutputFolder, publish_files, publish_frame
+from rankveil.write import FileFormat, OutputFolder, Written, publish_files, publish_frame
 
 _ROWS_SHOWN = 5
 
@@ -117,14 +117,19 @@ def release(
         del prepared  # exact counts can be millions of numbers
         progress("linking columns")
         rows = method.rows(protected, budget, source)
-        certificate = certify(plan, method, rows, form, booking.reservation, clock(), for_release=source.releasable)
+        del protected
+
+        @cache  # made once, for it says when
+        def certified(written: Written | None = None) -> Certificate:
+            entry = booking.reservation
+            return certify(plan, method, rows, form, entry, clock(), written, for_release=source.releasable)
+
         if folder is None:
             made = publish_frame(rows, opened, engine)
             with suppress(BudgetError):  # the frame is made and paid for; the ledger shows it as not published
                 booking.published("in memory")
-            return Release(made, certificate)
+            return Release(made, certified())
         progress("writing")
-        certified = partial(certificate.with_file, form)
         written = publish_files(rows, folder, lambda written: certified(written).to_json(), engine, meter)
     with booking.stands(f"Release and certificate are in {folder.path}; only a note of that is missing."):
         booking.published(f"sha256 {written.sha256}")
