@@ -130,12 +130,12 @@ def _measured(plan: Plan, columns: Columns, delta: Decimal | None, runs: int) ->
     """Mean error of the columns, over so many releases."""
     table = open_table(pa.table({name: pa.array(values) for name, (_, values) in columns.items()}))
     dataset, method = Dataset(declare(plan, table), table), METHODS["synthetic"]
-    counted, original = method.microaggregate(dataset, 1), dataset.records()
+    counted, original = method.prepare(dataset, 1), dataset.records()
     errors = []
     for run in range(runs):
         budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
         source = SeededSource(run)
-        released = method.relink(method.protect(counted, budget, source), budget, source).collected()
+        released = method.drawn(counted, budget, source).collected()
         errors += [
             total_variation(cells_of(column, original.codes[column.name], released[column.name]))
             for column in original.schema.protected

@@ -114,7 +114,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for file_format in ("parquet", "csv"):
             for threads in options.threads:
-                ahead.cores = lambda threads=threads: threads  # type: ignore[assignment]
+                ahead.processors = lambda threads=threads: threads  # type: ignore[assignment]
                 path = Path(folder) / "rows"
                 wall, cpu = timed(lambda path=path, name=file_format: write_rows(rows, path, "", FileFormat(name)))
                 results.append((file_format, threads, wall, cpu, path.stat().st_size / 1e6))

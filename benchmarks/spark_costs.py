@@ -29,7 +29,7 @@ from rankveil.engines.spark import SparkEngine, start_session
 from rankveil.engines.spark.tasks import packed
 from rankveil.measure.counts import count_columns
 from rankveil.noise import SeededSource
-from rankveil.pipeline import release
+from rankveil.release import release
 
 PLAN = """
 [release]

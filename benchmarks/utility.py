@@ -109,11 +109,11 @@ def releases(
 ) -> Iterator[Records]:
     """Releases with seeds 1, 2, ... of a case."""
     method = METHODS[method_name]
-    grouped = method.microaggregate(case.dataset, cluster_size)
+    grouped = method.prepare(case.dataset, cluster_size)
     for run in range(1, runs + 1):
         budget = Budget(Fraction(epsilon), None if delta is None else Fraction(delta))
         source = SeededSource(run)
-        rows = method.relink(method.protect(grouped, budget, source), budget, source)
+        rows = method.drawn(grouped, budget, source)
         yield Records(rows.schema, rows.collected(), rows.row_count)
 
 

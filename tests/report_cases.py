@@ -10,7 +10,7 @@ import pyarrow as pa
 from rankveil import Plan, evaluate, release
 from rankveil.evaluate import Evaluation
 from rankveil.noise import SeededSource
-from rankveil.pipeline import Release
+from rankveil.release import Release
 from tests.support import category, integer, plan_text
 
 ROWS = 400

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from rankveil.aligned.channel import Channel
 from rankveil.declare import Plan, Records, declare, encode
 from rankveil.engines import open_table
 
@@ -87,7 +90,12 @@ class Wrapping:
 
     engine: Any
     wrap: Callable[[Any], Any]
-    name: str = "spark"
 
     def fold(self, table: Any, work: Any, progress: Any) -> Any:
         return self.engine.fold(table, self.wrap(work), progress)
+
+
+def exact_matrix(channel: Channel) -> list[list[Fraction]]:
+    """P(y|x) for all inputs and outputs, in the order of `itertools.product`: for small channels."""
+    everything = list(product(*(range(size) for size in channel.sizes)))
+    return [[Fraction(channel.weight(x, y), channel.total) for y in everything] for x in everything]

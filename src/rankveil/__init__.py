@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from rankveil.errors import RankveilError
     from rankveil.evaluate import Evaluation, evaluate
     from rankveil.methods import METHODS
-    from rankveil.pipeline import Release, release
     from rankveil.preview import preview
+    from rankveil.release import Release, release
     from rankveil.taxonomy import Taxonomy
 
 # Loaded when first used, so that `import rankveil` stays quick.
@@ -41,13 +41,13 @@ _HOMES = {
     "METHODS": "rankveil.methods",
     "Plan": "rankveil.declare",
     "RankveilError": "rankveil.errors",
-    "Release": "rankveil.pipeline",
+    "Release": "rankveil.release",
     "Taxonomy": "rankveil.taxonomy",
     "attack": "rankveil.audit.attack",
     "compare": "rankveil.compare",
     "evaluate": "rankveil.evaluate",
     "preview": "rankveil.preview",
-    "release": "rankveil.pipeline",
+    "release": "rankveil.release",
 }
 
 __all__ = [

@@ -9,20 +9,25 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rankveil.declare import Column
-from rankveil.declare.domain import Grid
+from rankveil._version import __version__
+from rankveil.consent import weak
+from rankveil.declare import Column, Plan
+from rankveil.declare.domain import Nominal
+from rankveil.draw.rows import Rows
 from rankveil.fragments import Facts, fragment
+from rankveil.ledger import Reservation
 from rankveil.meaning import in_words, needs_words
 from rankveil.measure.accounting import Accounting
+from rankveil.measure.budget import Mechanism
 from rankveil.methods import Method
-from rankveil.perturb import Mechanism
 from rankveil.privacy import Theorem, cited
-from rankveil.write import Written
+from rankveil.write import FileFormat, Written
 
 FORMAT = 2
 NEIGHBOURS = (
@@ -32,6 +37,15 @@ NEIGHBOURS = (
 NEIGHBOURS_WITH_PUBLIC = (
     " Columns marked public are known to everyone and released as they are: nobody is protected in them, and"
     " neighbours agree on them."
+)
+ESCAPED = (
+    "Labels and column names that a spreadsheet would run as formulas have an apostrophe before them, which is no part"
+    " of them."
+)
+ORDER_RELEASED = (
+    "The order of the rows is released as it is: row r belongs to record r of the table. Where that order says"
+    " something about people, as in a table sorted by income or by date of entry, it is not protected; shuffle such a"
+    " table first."
 )
 
 
@@ -132,14 +146,12 @@ class ReleaseNote(_Part):
     )
 
     @classmethod
-    def of(
-        cls, written: Written, file_format: Literal["csv", "parquet"], decimal: Literal[".", ","] = "."
-    ) -> ReleaseNote:
+    def of(cls, written: Written, form: FileFormat) -> ReleaseNote:
         parts = tuple(PartNote(name=part.name, sha256=part.sha256, bytes=part.size) for part in written.parts)
         return cls(
             file=written.name,
-            format=file_format,
-            decimal=decimal,
+            format=form.name,
+            decimal=form.decimal,
             sha256=written.sha256,
             bytes=written.size,
             parts=parts or None,
@@ -232,6 +244,58 @@ class Certificate(_Part):
         return fragment("Certificate", warning=self.warning, facts=self.facts())
 
 
+def certify(
+    plan: Plan,
+    method: Method,
+    rows: Rows,
+    form: FileFormat,
+    entry: Reservation | None,
+    created: datetime,
+    written: Written | None,
+    *,
+    for_release: bool,
+) -> Certificate:
+    """What holds for rows, and for the file they were written to, if there is one."""
+    epsilon, delta = plan.release.epsilon, plan.release.delta
+    public = any(not column.protected for column in rows.schema.columns)
+    accepted = weak(plan, method) if for_release else []
+    remarks = [*rows.remarks]
+    remarks += [ORDER_RELEASED] if rows.row_aligned else []
+    remarks += [ESCAPED] if form.escape_formulas else []
+    remarks += [f"Accepted by whoever released this: {' and '.join(accepted)}."] if accepted else []
+    shares = tuple(share_of(note) for note in rows.notes)
+    columns = tuple(describe(column) for column in rows.schema.columns)
+    accounting = next((note.accounting for note in rows.notes if note.rho is not None), None)
+    return Certificate(
+        rankveil_version=__version__,
+        created=created,
+        title=plan.publication.title,
+        method=method.name,
+        differentially_private=method.differentially_private,
+        for_release=for_release,
+        statement=statement_for(method, epsilon, delta, for_release=for_release),
+        reason=method.why_not or None,
+        theorems=theorems_for(method, shares, columns, delta, accounting),
+        neighbours=NEIGHBOURS + (NEIGHBOURS_WITH_PUBLIC if public else ""),
+        epsilon=plain(epsilon) if method.differentially_private else None,
+        delta=plain(delta or Decimal(0)) if method.differentially_private else None,
+        accounting=accounting,
+        settings=Settings(
+            epsilon=plain(epsilon) if method.uses_budget else None,
+            k=plan.release.k if method.needs_clusters else None,
+        ),
+        shares=shares,
+        rows=rows.row_count,
+        row_aligned=rows.row_aligned,
+        linkage=rows.linkage or None,
+        remarks=tuple(remarks),
+        columns=columns,
+        ledger=None if entry is None else LedgerNote(entry=entry.number, receipt=entry.receipt),
+        plan=PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
+        release=None if written is None else ReleaseNote.of(written, form),
+    )
+
+
 def statement_for(method: Method, epsilon: Decimal, delta: Decimal | None, *, for_release: bool) -> str:
     """The certificate's first sentence."""
     if not method.differentially_private:
@@ -273,35 +337,19 @@ def theorems_for(
 
 def describe(column: Column) -> ColumnNote:
     domain = column.domain
-    if isinstance(domain, Grid) and domain.labels is None:
-        ends = domain.decode(np.array([0, domain.width]))
-        return ColumnNote(
-            name=column.name,
-            kind=column.kind,
-            role=column.role,
-            null=column.allows_null,
-            lower=str(ends[0].as_py()),
-            upper=str(ends[1].as_py()),
-            step=None if domain.date_format else plain(domain.step),
-            scale="log" if domain.log else "linear",
-            format=domain.date_format,
-        )
-    if isinstance(domain, Grid):
-        return ColumnNote(
-            name=column.name,
-            kind=column.kind,
-            role=column.role,
-            null=column.allows_null,
-            categories=domain.width + 1,
-        )
-    return ColumnNote(
-        name=column.name,
-        kind=column.kind,
-        role=column.role,
-        null=column.allows_null,
-        categories=domain.label_count,
-        concepts=domain.taxonomy.node_count,
-        taxonomy_sha256=domain.taxonomy.sha256,
+    note = partial(ColumnNote, name=column.name, kind=column.kind, role=column.role, null=column.allows_null)
+    if isinstance(domain, Nominal):
+        labels, taxonomy = domain.label_count, domain.taxonomy
+        return note(categories=labels, concepts=taxonomy.node_count, taxonomy_sha256=taxonomy.sha256)
+    if domain.labels is not None:
+        return note(categories=domain.width + 1)
+    ends = domain.decode(np.array([0, domain.width]))
+    return note(
+        lower=str(ends[0].as_py()),
+        upper=str(ends[1].as_py()),
+        step=None if domain.date_format else plain(domain.step),
+        scale="log" if domain.log else "linear",
+        format=domain.date_format,
     )
 
 

@@ -17,10 +17,6 @@ LARGE_DELTA = Decimal("1e-5")  # above: the same. One record in a hundred thousa
 _GUESS = 1e-4  # a guess about one person that is right once in ten thousand times
 
 
-def needs_consent(epsilon: Decimal, delta: Decimal | None = None) -> bool:
-    return bool(beyond(epsilon, delta))
-
-
 def beyond(epsilon: Decimal, delta: Decimal | None = None) -> list[str]:
     """What somebody has to say yes to."""
     found = [f"ε above {NEEDS_CONSENT}"] if epsilon > NEEDS_CONSENT else []

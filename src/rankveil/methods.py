@@ -1,4 +1,4 @@
-"""The methods: one choice per step of the flow, and what holds for the table that comes out."""
+"""The methods: what each makes of a table in three steps, and what holds for the table that comes out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from rankveil.aligned.rows import marginals_for_rows, planned_for_aligned, rows_through_channel
-from rankveil.declare import Column, Plan, Records, declare_alone
+from rankveil.declare import Column, Plan, Records, Schema, declare_alone
 from rankveil.declare.dataset import Dataset
 from rankveil.draw.rows import Rows
 from rankveil.errors import PlanError
@@ -19,14 +19,14 @@ from rankveil.measure.synthetic import counted, measure
 from rankveil.microaggregate import by_distance, individual_ranking, single_records
 from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.noise import RandomSource, Sampler
-from rankveil.perturb import perturb_records
 from rankveil.perturb.centroids import planned_ranked, planned_records, protect_ranked, protect_records
+from rankveil.perturb.records import perturb_records
 from rankveil.perturb.records import planned as planned_for_records
-from rankveil.perturb.rows import own_cluster, own_row
 from rankveil.perturb.shuffle import shuffled_columns, shuffled_rows
 from rankveil.published.centroids import (
     algorithm_1_and_2,
     no_noise,
+    own_cluster,
     planned_by_paper,
     planned_by_predecessor,
     planned_without_noise,
@@ -39,13 +39,13 @@ Shares = Mapping[str, Fraction]
 
 @dataclass(frozen=True)
 class Method:
-    """A method is a declaration: how it groups, how it protects, how it puts values back into rows."""
+    """A method is a declaration: what it reads of a table, how that is protected, which rows come of it."""
 
     name: str
     summary: str
-    microaggregate: Callable[[Dataset, int], Any]  # the table and k
+    prepare: Callable[[Dataset, int], Any]  # the table and k: exact, and before anything is spent
     protect: Callable[[Any, Budget, RandomSource], Any]
-    relink: Callable[[Any, Budget, RandomSource], Rows]
+    rows: Callable[[Any, Budget, RandomSource], Rows]
     planned: Callable[[Plan], list[Mechanism]]  # what `protect` will draw, as far as the plan alone tells
     differentially_private: bool
     theorems: tuple[str, ...]  # ids: what carries the guarantee as a whole, or what refutes the claim
@@ -57,7 +57,27 @@ class Method:
     finds_bounds: bool = False  # bounds = "private" is understood
     row_aligned: bool = False  # row r of the release belongs to record r of the table
     folds_only: bool = False  # reads counts of the table and never a record by itself, so that any engine will do
-    columns_in_table: tuple[str, str, str] = ("", "", "")  # microaggregate, protect, relink in words
+    columns_in_table: tuple[str, str, str] = ("", "", "")  # the three steps in words
+
+    def drawn(self, prepared: Any, budget: Budget, source: RandomSource) -> Rows:
+        """The rows that come of a prepared table. INTERNAL: no ledger knows of what is drawn here.
+
+        PRIVACY: a caller that lets anybody see these rows must have entered them in the ledger before this call, as
+        `release` does. A caller that has not (a comparison, an audit) keeps rows and what follows from them inside.
+        """
+        return self.rows(self.protect(prepared, budget, source), budget, source)
+
+    def reads_records(self, schema: Schema) -> str | None:
+        """What about a release by this method needs every record by itself, if anything does."""
+        if not self.folds_only:
+            return f"The method {self.name}"
+        return "A plan with public columns" if any(not column.protected for column in schema.columns) else None
+
+
+def budget_of(plan: Plan) -> Budget:
+    """All that a release by this plan may spend."""
+    delta = plan.release.delta
+    return Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
 
 
 def _on_records(step: Callable[[Records, int], Any]) -> Callable[[Dataset, int], Any]:
@@ -106,6 +126,25 @@ def _planned_with_shares(
     return planned
 
 
+def _without_noise(name: str, summary: str, group: Callable[[Records, int], Any], holds: str, in_words: str) -> Method:
+    """Microaggregation alone, every row with the value of its cluster."""
+    return Method(
+        name=name,
+        summary=summary,
+        prepare=_on_records(group),
+        protect=_with_equal_shares(no_noise),
+        rows=_without_budget(own_cluster),
+        planned=_planned_with_shares(planned_without_noise),
+        differentially_private=False,
+        theorems=("T41",),
+        holds=holds,
+        why_not="No noise is added: the release is a deterministic function of the table.",
+        uses_budget=False,
+        row_aligned=True,
+        columns_in_table=(in_words, "none", "own cluster"),
+    )
+
+
 _SHARES_CLUSTER = (
     "Which rows share a cluster is visible, exactly, from which rows show equal values; one person's value decides it,"
     " so two neighbouring tables can be told apart with certainty whatever ε is."
@@ -117,9 +156,9 @@ METHODS: dict[str, Method] = {
         Method(
             name="synthetic",
             summary="fresh rows from noisy marginals and a noisy model of dependence",
-            microaggregate=counted,
+            prepare=counted,
             protect=_measured,
-            relink=_fitted_and_drawn,
+            rows=_fitted_and_drawn,
             planned=lambda plan: [],
             differentially_private=True,
             theorems=("T29", "T2"),
@@ -137,9 +176,9 @@ METHODS: dict[str, Method] = {
         Method(
             name="aligned",
             summary="row r belongs to record r: its cells go through one joint channel",
-            microaggregate=counted,
+            prepare=counted,
             protect=marginals_for_rows,
-            relink=rows_through_channel,
+            rows=rows_through_channel,
             planned=planned_for_aligned,
             differentially_private=True,
             theorems=("T30", "T3", "T26", "T27"),
@@ -156,9 +195,9 @@ METHODS: dict[str, Method] = {
         Method(
             name="laplace",
             summary="noise on every value, no grouping",
-            microaggregate=single_records,
+            prepare=single_records,
             protect=_with_equal_shares(perturb_records),
-            relink=_without_budget(own_row),
+            rows=_without_budget(lambda rows: rows),
             planned=_planned_with_shares(lambda column, shares, k: planned_for_records(column, shares[column.name])),
             differentially_private=True,
             theorems=("T31", "T3", "T2"),
@@ -170,9 +209,9 @@ METHODS: dict[str, Method] = {
         Method(
             name="unlinked",
             summary="the paper's centroids, every column shuffled by itself",
-            microaggregate=_on_records(rank_every_row),
+            prepare=_on_records(rank_every_row),
             protect=_with_equal_shares(protect_ranked),
-            relink=_without_price(shuffled_columns),
+            rows=_without_price(shuffled_columns),
             planned=planned_ranked,
             differentially_private=True,
             theorems=("T32", "T24", "T2"),
@@ -186,9 +225,9 @@ METHODS: dict[str, Method] = {
         Method(
             name="multivariate",
             summary="the predecessor's centroids with the factor m, rows shuffled",
-            microaggregate=_on_records(order_every_row),
+            prepare=_on_records(order_every_row),
             protect=_with_equal_shares(protect_records),
-            relink=_without_price(shuffled_rows),
+            rows=_without_price(shuffled_rows),
             planned=planned_records,
             differentially_private=True,
             theorems=("T33", "T24", "T2"),
@@ -202,9 +241,9 @@ METHODS: dict[str, Method] = {
         Method(
             name="published:individual-ranking",
             summary="the paper: Algorithm 1, and Algorithm 2 for labels",
-            microaggregate=_on_records(individual_ranking),
+            prepare=_on_records(individual_ranking),
             protect=_with_equal_shares(algorithm_1_and_2),
-            relink=_without_budget(own_cluster),
+            rows=_without_budget(own_cluster),
             planned=_planned_with_shares(planned_by_paper),
             differentially_private=False,
             theorems=("T34", "T35"),
@@ -221,9 +260,9 @@ METHODS: dict[str, Method] = {
         Method(
             name="published:multivariate",
             summary="the predecessor: whole records in clusters, then noise",
-            microaggregate=_on_records(by_distance),
+            prepare=_on_records(by_distance),
             protect=_with_equal_shares(predecessor),
-            relink=_without_budget(own_cluster),
+            rows=_without_budget(own_cluster),
             planned=_planned_with_shares(planned_by_predecessor),
             differentially_private=False,
             theorems=("T34", "T36"),
@@ -236,50 +275,26 @@ METHODS: dict[str, Method] = {
                 "own cluster",
             ),
         ),
-        Method(
-            name="published:ranking",
-            summary="individual ranking alone",
-            microaggregate=_on_records(individual_ranking),
-            protect=_with_equal_shares(no_noise),
-            relink=_without_budget(own_cluster),
-            planned=_planned_with_shares(planned_without_noise),
-            differentially_private=False,
-            theorems=("T41",),
-            holds="No formal guarantee; not even k-anonymity of records.",
-            why_not="No noise is added: the release is a deterministic function of the table.",
-            uses_budget=False,
-            row_aligned=True,
-            columns_in_table=("individual ranking", "none", "own cluster"),
+        _without_noise(
+            "published:ranking",
+            "individual ranking alone",
+            individual_ranking,
+            "No formal guarantee; not even k-anonymity of records.",
+            "individual ranking",
         ),
-        Method(
-            name="published:mdav-insensitive",
-            summary="the predecessor's microaggregation alone",
-            microaggregate=_on_records(by_distance),
-            protect=_with_equal_shares(no_noise),
-            relink=_without_budget(own_cluster),
-            planned=_planned_with_shares(planned_without_noise),
-            differentially_private=False,
-            theorems=("T41",),
-            holds="k-anonymity of the protected columns; no differential privacy.",
-            why_not="No noise is added: the release is a deterministic function of the table.",
-            uses_budget=False,
-            row_aligned=True,
-            columns_in_table=("insensitive order of records", "none", "own cluster"),
+        _without_noise(
+            "published:mdav-insensitive",
+            "the predecessor's microaggregation alone",
+            by_distance,
+            "k-anonymity of the protected columns; no differential privacy.",
+            "insensitive order of records",
         ),
-        Method(
-            name="published:mdav",
-            summary="plain MDAV alone",
-            microaggregate=_on_records(mdav),
-            protect=_with_equal_shares(no_noise),
-            relink=_without_budget(own_cluster),
-            planned=_planned_with_shares(planned_without_noise),
-            differentially_private=False,
-            theorems=("T41",),
-            holds="k-anonymity of the protected columns; no differential privacy.",
-            why_not="No noise is added: the release is a deterministic function of the table.",
-            uses_budget=False,
-            row_aligned=True,
-            columns_in_table=("MDAV", "none", "own cluster"),
+        _without_noise(
+            "published:mdav",
+            "plain MDAV alone",
+            mdav,
+            "k-anonymity of the protected columns; no differential privacy.",
+            "MDAV",
         ),
     )
 }

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankveil.aligned.channel import exact_matrix
 from rankveil.aligned.grouping import link
 from rankveil.audit import attack_lists, attack_pattern, attack_rows
 from rankveil.audit.attack_belief import (
@@ -34,6 +33,7 @@ from rankveil.microaggregate import by_distance, individual_ranking
 from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.noise import SeededSource
 from rankveil.perturb.centroids import filled_sums
+from tests.support import exact_matrix
 
 SOME, FEW = settings(max_examples=40), settings(max_examples=8)
 ORDERS = {
@@ -71,8 +71,8 @@ def pattern_release(
 ) -> attack_pattern.Release:
     method, data = METHODS[method_name], dataset(columns, rows)
     budget, source = Budget(Fraction(epsilon)), SeededSource(seed)
-    clustered = method.microaggregate(data, k)
-    codes = method.relink(method.protect(clustered, budget, source), budget, source).collected()
+    clustered = method.prepare(data, k)
+    codes = method.drawn(clustered, budget, source).collected()
     order = ORDERS[method_name]
     return attack_pattern.Release(
         data.records(), clustered, codes, order, by_column=order is individual_ranking, noisy=method.uses_budget
@@ -191,7 +191,7 @@ def test_beliefs_from_lists_agree_with_likelihoods_computed_one_table_at_a_time(
     data, source, ranked = dataset(columns, rows), SeededSource(seed), method == "unlinked"
     records, budget = data.records(), Budget(Fraction(4))
     shares = equal_shares(budget.epsilon, [column.name for column in columns])
-    clustered = METHODS[method].microaggregate(data, k)
+    clustered = METHODS[method].prepare(data, k)
     released = METHODS[method].protect(clustered, budget, source)
     lists = attack_lists.drawn_lists(clustered, released, shares, source, ranked=ranked)
     attacker = attack_lists.attacker(records, clustered, lists, group, ranked=ranked)
@@ -280,10 +280,10 @@ def test_the_law_of_an_aligned_row_is_the_channel_matrix_followed_by_redrawing(
     source = SeededSource(3)
     rows = [[int(candidates(column)[(7 * at) % len(candidates(column))]) for column in columns] for at in range(300)]
     data, budget, method = dataset(columns, rows), Budget(Fraction(epsilon)), METHODS["aligned"]
-    protected = method.protect(method.microaggregate(data, 1), budget, source)
+    protected = method.protect(method.prepare(data, 1), budget, source)
     price = protected.budget.part(protected.budget.left).amount
     linkage, marginals, records = link(protected.marginals, price), protected.marginals, data.records()
-    released = method.relink(protected, budget, source).collected()
+    released = method.rows(protected, budget, source).collected()
     matrix = np.array(exact_matrix(linkage.channel), dtype=np.float64)
     everything = list(product(*(range(size) for size in linkage.channel.sizes)))
     for row in (0, 11, 150):

@@ -147,9 +147,9 @@ def test_bounds_read_from_the_data_are_caught(name: str) -> None:
 
     def microaggregate(dataset: Dataset, cluster_size: int) -> Any:
         records = narrowed(dataset.records())
-        return method.microaggregate(Dataset(records.schema, dataset.table, _whole=[records]), cluster_size)
+        return method.prepare(Dataset(records.schema, dataset.table, _whole=[records]), cluster_size)
 
-    found = first_refutation(replace(method, microaggregate=microaggregate), runs=2000 if name == "laplace" else 20)
+    found = first_refutation(replace(method, prepare=microaggregate), runs=2000 if name == "laplace" else 20)
     assert found is not None
     assert found.kind == ("sampled" if name == "laplace" else "structural")
     assert found.lower_bound > 5
@@ -182,11 +182,11 @@ def test_an_order_of_labels_read_from_the_data_is_caught(name: str, monkeypatch:
 
         unaligned.depth_first_order = by_frequency
         try:
-            return method.microaggregate(dataset, cluster_size)
+            return method.prepare(dataset, cluster_size)
         finally:
             unaligned.depth_first_order = plain
 
-    found = first_refutation(replace(method, microaggregate=microaggregate))
+    found = first_refutation(replace(method, prepare=microaggregate))
     assert found is not None
     assert found.kind == "exact"
 

@@ -41,7 +41,7 @@ def test_the_table_of_the_page_shows_the_clusters_and_means_of_the_method() -> N
     cells = [line.split("|")[1:-1] for line in PAGE.splitlines() if re.match(r"\| [1-4] \|", line)]
     for rows, value, released in ((EQUALITY[0][0], 1, 3), (EQUALITY[0][1], 4, 6)):
         assert [float(row[value].strip(" *")) for row in cells] == [row[0] for row in rows]
-        clusters = METHODS["published:individual-ranking"].microaggregate(dataset([number("a", 4)], rows), 2).columns[0]
+        clusters = METHODS["published:individual-ranking"].prepare(dataset([number("a", 4)], rows), 2).columns[0]
         means = np.empty(4)
         means[clusters.clustering.rows] = np.repeat(clusters.means(), 2)
         assert [float(row[released].split("+")[0]) for row in cells] == means.tolist()

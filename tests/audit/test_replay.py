@@ -184,9 +184,9 @@ def test_a_peek_at_one_exact_count_is_caught(monkeypatch: pytest.MonkeyPatch, tm
         column = given.dataset.schema.protected[0]
         counts, _ = count_columns(given.dataset, [column])
         given.marginals[column.name].mass[0] = 1 + counts[column.name].missing
-        return plain.relink(given, budget, source)
+        return plain.rows(given, budget, source)
 
-    monkeypatch.setitem(METHODS, "synthetic", replace(plain, relink=peeking))
+    monkeypatch.setitem(METHODS, "synthetic", replace(plain, rows=peeking))
     assert first_problem(tmp_path, only=of_method("synthetic")).different
 
 
@@ -291,19 +291,19 @@ def test_telling_how_many_values_are_missing_is_caught(
     plain = METHODS["unlinked"]
 
     def telling(released: Any, budget: Budget, source: RandomSource) -> Any:
-        rows = plain.relink(released, budget, source)
+        rows = plain.rows(released, budget, source)
         if where == "on the certificate":
             return replace(rows, remarks=(str(told[-1]),))
         source.random_bytes(told[-1])
         return rows
 
     def grouping(dataset: Any, k: int) -> Any:
-        grouped = plain.microaggregate(dataset, k)
+        grouped = plain.prepare(dataset, k)
         told.append(sum(int((clusters.values == -1).sum()) for clusters in grouped.columns))
         return grouped
 
     told: list[int] = []
-    monkeypatch.setitem(METHODS, "unlinked", replace(plain, microaggregate=grouping, relink=telling))
+    monkeypatch.setitem(METHODS, "unlinked", replace(plain, prepare=grouping, rows=telling))
     found = first_problem(tmp_path, only=of_method("unlinked"))
     if where == "on the certificate":
         assert {"certificate", "certificate.json"} & set(found.different)

@@ -10,11 +10,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rankveil.aligned.channel import HammingBall, Window, exact_matrix, ratio_within
+from rankveil.aligned.channel import HammingBall, Window, ratio_within
 from rankveil.audit.findings import DependsOnData
 from rankveil.audit.laws import Sums, exponential_law, loss_of_list, permute_and_flip_law, worst_loss
 from rankveil.audit.watch import Watch, WatchedBudget, replayed, steered
 from rankveil.noise import SeededSource, exponential_mechanism, permute_and_flip
+from tests.support import exact_matrix
 
 SOURCE = SeededSource(1)
 Step = Callable[[WatchedBudget, np.ndarray, Watch], None]

@@ -10,7 +10,7 @@ import pyarrow.parquet as papq
 
 from rankveil.cli.output import Progress
 from rankveil.declare import Plan
-from rankveil.pipeline import release
+from rankveil.release import release
 from tests.support import Ran, integer, plan_text
 
 COLUMNS = {"x": integer(9), "y": integer(9)}

@@ -19,9 +19,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import rankveil.pipeline as pipeline
+import rankveil as rv
 from rankveil.declare import Plan
 from rankveil.ledger import store
+from rankveil.methods import method_named
 from rankveil.write import folder as write
 
 PLAN = """
@@ -53,8 +54,8 @@ def dying_after(work: Callable[..., object]) -> Callable[..., object]:
 
 def arm(boundary: str) -> None:
     """Let the next release die at this place."""
-    method = pipeline.method_named("synthetic")
-    steps = {"before grouping": "microaggregate", "before noise": "protect", "before linking": "relink"}
+    method = method_named("synthetic")
+    steps = {"before grouping": "prepare", "before noise": "protect", "before linking": "rows"}
     if boundary in steps:
         object.__setattr__(method, steps[boundary], die)
     elif boundary == "inside the spend":
@@ -76,7 +77,7 @@ def arm(boundary: str) -> None:
 
 
 def release(folder: Path, out: Path) -> None:
-    pipeline.release(folder / "table.csv", Plan.parse(PLAN), out=out, ledger=folder / "ledger.sqlite", overwrite=True)
+    rv.release(folder / "table.csv", Plan.parse(PLAN), out=out, ledger=folder / "ledger.sqlite", overwrite=True)
 
 
 def main() -> None:

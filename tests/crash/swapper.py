@@ -52,11 +52,11 @@ def publish(out: Path, kind: str, start: int) -> None:
             name = f"part-{piece.number:05}.parquet"
             yield write_rows(replace(made, pieces=(piece,)), into / name, name, FileFormat("parquet"))
 
-    folder = OutputFolder(out, "csv" if kind == "csv" else "parquet", overwrite=True)
+    folder = OutputFolder(out, FileFormat("csv" if kind == "csv" else "parquet"), overwrite=True)
     if kind == "parts":
         folder.publish_parts(write, certify)
     else:
-        folder.publish(made, ",", certify)
+        folder.publish(made, certify)
 
 
 def seen(out: Path) -> dict[str, Any] | str | None:

@@ -15,7 +15,7 @@ import pytest
 
 from rankveil.ledger import Ledger
 from rankveil.temporary import _prefix
-from rankveil.write import OutputFolder, recover
+from rankveil.write import FileFormat, OutputFolder, recover
 from tests.crash import swapper
 
 KILLER = Path(__file__).with_name("killer.py")
@@ -109,7 +109,7 @@ def test_runs_that_replace_one_release_at_once_leave_that_of_one_of_them(tmp_pat
 
 
 def test_a_run_that_is_killed_inside_its_swap_does_not_stop_another_that_was_at_work_meanwhile(tmp_path: Path) -> None:
-    waiting = OutputFolder(tmp_path, "csv")
+    waiting = OutputFolder(tmp_path, FileFormat("csv"))
     held = tmp_path / f"{_prefix()}abcdefgh.tmp"
     for side in ("old", "new"):
         (held / side).mkdir(parents=True)
@@ -118,7 +118,7 @@ def test_a_run_that_is_killed_inside_its_swap_does_not_stop_another_that_was_at_
     for name in ("certificate.json", "release.csv"):
         (held / "new" / name).write_text("killed")
         (tmp_path / name).symlink_to(f"{held.name}/current/{name}")
-    waiting.publish(swapper.rows(1), ",", swapper.certify)
+    waiting.publish(swapper.rows(1), swapper.certify)
     assert isinstance(swapper.seen(tmp_path), dict)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate.json", "release.csv"]
 

@@ -100,9 +100,9 @@ def counts_of(engine: Any, table: Any, plan: str, wrap: Callable[[Any], Any] = l
 def main() -> None:
     master, table, plan, folder = sys.argv[1], sys.argv[2], sys.argv[3], Path(sys.argv[4])
     import rankveil as rv
-    from rankveil import pipeline
     from rankveil.engines.spark import SparkEngine, start_session
     from rankveil.noise import SeededSource
+    from rankveil.write import publish
 
     found: dict[str, Any] = {}
     with start_session(master) as session:
@@ -113,14 +113,14 @@ def main() -> None:
         found["executor killed"] = counts_of(engine, table, plan, lambda work: MortalFold(work, marker))
         killer.join()
 
-        # The rows' maker is wrapped where the pipeline hands it to the writer.
+        # The rows' maker is wrapped where it is handed to the writer.
         marker = folder / "make"
-        kept = pipeline.write_spread
+        kept = publish.write_spread
 
         def mortal(rows: Any, *arguments: Any) -> Any:
             return kept(replace(rows, make=MortalMake(rows.make, marker)), *arguments)
 
-        pipeline.write_spread = mortal
+        publish.write_spread = mortal
         killer = kill_when_marked(marker, worker=True)
         rv.release(table, plan, out=folder / "out", engine=engine, source=SeededSource(1))
         killer.join()

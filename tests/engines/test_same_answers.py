@@ -201,7 +201,7 @@ def test_states_of_any_cut_merge_in_any_order_and_travel(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rankveil.measure.link.pairs._LONG_BATCH", 1 if long_batches else ROWS + 1)
         patch.setattr("rankveil.measure.counts._CODES_PER_ROW", 1 << 20 if long_batches else 64)
-        for module in ("relink.pairs", "microaggregate.counts"):
+        for module in ("measure.link.pairs", "measure.counts"):
             patch.setattr(f"rankveil.{module}._MOST_RECENT", 1500 if full else 1 << 30)
         for work, wanted in (
             (_Counting({column.name: CountGrid(column) for column in schema.columns}, ()), expected[0]),

@@ -16,7 +16,6 @@ from rankveil.aligned.channel import (
     Channel,
     HammingBall,
     Window,
-    exact_matrix,
     least_bit_error,
     ratio_within,
     stay_chances,
@@ -24,6 +23,7 @@ from rankveil.aligned.channel import (
 )
 from rankveil.noise import RandomSource
 from rankveil.noise.coins import RationalCoins
+from tests.support import exact_matrix
 
 PRODUCTS = [(2, 3, 2), (2, 2), (4, 3), (2, 1, 3), (1, 1), (5,)]
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(7, 3), Fraction(12)]

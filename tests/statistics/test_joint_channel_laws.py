@@ -16,10 +16,10 @@ import pytest
 from scipy import stats
 
 from rankveil import Plan, release
-from rankveil.aligned.channel import Channel, HammingBall, Window, exact_matrix, least_bit_error, ratio_within
+from rankveil.aligned.channel import Channel, HammingBall, Window, least_bit_error, ratio_within
 from rankveil.noise import SeededSource
 from rankveil.noise.coins import RationalCoins
-from tests.support import integer, plan_text
+from tests.support import exact_matrix, integer, plan_text
 
 FALSE_ALARM = 1e-6
 DRAWS = 200_000

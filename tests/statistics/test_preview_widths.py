@@ -83,7 +83,7 @@ def by_value(
     table = open_table(pa.table({"a": values}))
     dataset = Dataset(declare(plan, table), table)
     wanted, budget, source = METHODS[method], Budget(Fraction(epsilon)), SeededSource(3)
-    rows = wanted.relink(wanted.protect(wanted.microaggregate(dataset, k), budget, source), budget, source)
+    rows = wanted.drawn(wanted.prepare(dataset, k), budget, source)
     return preview(plan, len(values)), dataset.records().codes["a"], rows.collected()["a"]
 
 
@@ -170,7 +170,7 @@ def test_whole_releases_draw_the_noise_and_measure_the_pairs_that_were_announced
     looked, table = preview(plan, table=content), open_table(content)
     assert (looked.rows, looked.rows_assumed) == (rows, False)
     dataset, method = Dataset(declare(plan, table), table), METHODS["synthetic"]
-    counted = method.microaggregate(dataset, 1)
+    counted = method.prepare(dataset, 1)
     for run in count():
         if sum(len(each) for found in first_draws.values() for each in found) > ENOUGH:
             break
@@ -178,7 +178,7 @@ def test_whole_releases_draw_the_noise_and_measure_the_pairs_that_were_announced
         source = SeededSource(run)
         released = method.protect(counted, budget, source)
         if run == 0:
-            made = method.relink(released, budget, source)
+            made = method.rows(released, budget, source)
             _check_linkage(looked.linkage, made.linkage, [note.name for note in made.notes])
     share_of_reach = []
     for expected in looked.expectations:

@@ -22,7 +22,7 @@ from rankveil import Plan, evaluate, release
 from rankveil.declare import declare, encode
 from rankveil.declare.draft import draft
 from rankveil.declare.reading import texts_of
-from rankveil.draw.rows import disorder
+from rankveil.draw import disorder
 from rankveil.engines import open_table
 from rankveil.errors import BudgetError, DomainError, GuaranteeError, OutputError, PlanError, TableError
 from rankveil.ledger import Ledger

@@ -18,7 +18,7 @@ from rankveil.engines.source import Table
 from rankveil.errors import TableError
 from rankveil.ledger import Ledger
 from rankveil.noise import SeededSource
-from rankveil.pipeline import release
+from rankveil.release import release
 
 PLANS = {
     "laplace": 'method = "laplace"',

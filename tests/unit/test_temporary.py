@@ -14,7 +14,7 @@ from rankveil import temporary
 from rankveil.temporary import sweep, temporary_file, temporary_folder
 from rankveil.web.home import Home
 from rankveil.web.serve import remove_left_behind
-from rankveil.write import OutputFolder, recover, write_text
+from rankveil.write import FileFormat, OutputFolder, recover, write_text
 
 MAKER = """
 import sys, time
@@ -52,7 +52,7 @@ def ended(process: subprocess.Popen[str]) -> None:
 
 RUNS: dict[str, Callable[[Path], object]] = {
     "a small file": lambda folder: write_text(folder / "plan.toml", "new"),
-    "a release": lambda folder: OutputFolder(folder, "csv"),
+    "a release": lambda folder: OutputFolder(folder, FileFormat("csv")),
 }
 
 

@@ -26,7 +26,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,12 +135,6 @@ class Window:
 
 
 Channel = HammingBall | Window
-
-
-def exact_matrix(channel: Channel) -> list[list[Fraction]]:
-    """P(y|x) for all inputs and outputs, in the order of `itertools.product`: for small channels."""
-    everything = list(product(*(range(size) for size in channel.sizes)))
-    return [[Fraction(channel.weight(x, y), channel.total) for y in everything] for x in everything]
 
 
 def stay_chances(sizes: Sequence[int], epsilon: float) -> Floats:

@@ -1,7 +1,7 @@
 """Method `aligned`: row r of the release belongs to record r.
 
 Guarantee    The released rows are differentially private at the whole of ε, for tables that differ in one record.
-Argument     Marginals cost ε1 (step 3). Then each record's cells, all columns together, go through one channel that is
+Argument     Marginals cost ε1. Then each record's cells, all columns together, go through one channel that is
              ε2-DP in that record (T25); a replaced record changes the law of its own row only, so all rows together
              cost ε2 (T3), and ε1 + ε2 = ε: T30. The cell of a value is a function of that value and of released
              marginals, never of other records' ranks. Values are drawn in the released cells: post-processing.
@@ -61,7 +61,7 @@ class MarginalsForRows:
 
 
 def marginals_for_rows(given: Counted, budget: Budget, source: RandomSource) -> MarginalsForRows:
-    """Step 3: every protected column's marginal for ε1, after bounds where the plan asks for them."""
+    """Every protected column's marginal for ε1, after bounds where the plan asks for them."""
     found = with_bounds(given.dataset, given.counts, budget, source)
     dataset, counts, budget = found.dataset, found.counts, found.budget
     to_release = {column.name: counts[column.name] for column in dataset.schema.protected}
@@ -72,7 +72,7 @@ def marginals_for_rows(given: Counted, budget: Budget, source: RandomSource) -> 
 
 
 def rows_through_channel(given: MarginalsForRows, budget: Budget, source: RandomSource) -> Rows:
-    """Step 4: each record's cells through one joint channel for ε2, and values for what comes out."""
+    """Each record's cells through one joint channel for ε2, and values for what comes out."""
     price = given.budget.spend(given.budget.left, "channel of each record")
     if price.unit != "epsilon":
         raise ValueError("the channel is made for pure differential privacy")

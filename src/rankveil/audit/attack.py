@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,7 +33,7 @@ from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
 from rankveil.evaluate.results import INTERNAL
 from rankveil.measure.budget import Budget, equal_shares
-from rankveil.methods import METHODS, Method, method_named
+from rankveil.methods import METHODS, Method, budget_of, method_named
 from rankveil.microaggregate import by_distance, individual_ranking
 from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.noise import RandomSource, SystemSource, permutation
@@ -217,8 +216,8 @@ class _Prepared:
 
 def _prepared(method: Method, plan: Plan, dataset: Dataset, source: RandomSource) -> _Prepared:
     _refuse_misfit(method, plan)
-    delta = plan.release.delta if method.uses_delta else None
-    budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
+    whole = budget_of(plan)
+    budget = whole if method.uses_delta else Budget(whole.epsilon)
     if method.name == "laplace":
         return _laplace(method, dataset, budget, source)
     if method.name == "aligned":
@@ -243,8 +242,7 @@ def _refuse_misfit(method: Method, plan: Plan) -> None:
 
 def _laplace(method: Method, dataset: Dataset, budget: Budget, source: RandomSource) -> _Prepared:
     records = dataset.records()
-    protected = method.protect(method.microaggregate(dataset, 1), budget, source)
-    released = method.relink(protected, budget, source).collected()
+    released = method.drawn(method.prepare(dataset, 1), budget, source).collected()
     shares = equal_shares(budget.epsilon, [column.name for column in records.schema.protected])
     return _Prepared(
         attack_rows.laplace_attacker(records, released, shares),
@@ -255,10 +253,10 @@ def _laplace(method: Method, dataset: Dataset, budget: Budget, source: RandomSou
 
 
 def _aligned(method: Method, dataset: Dataset, budget: Budget, source: RandomSource) -> _Prepared:
-    protected = method.protect(method.microaggregate(dataset, 1), budget, source)
+    protected = method.protect(method.prepare(dataset, 1), budget, source)
     price = protected.budget.part(protected.budget.left)
     linkage = link(protected.marginals, price.amount)
-    released = method.relink(protected, budget, source).collected()
+    released = method.rows(protected, budget, source).collected()
     records = protected.dataset.records()  # with released bounds, where the plan leaves them open
     spare = float(budget.epsilon - price.amount)
     return _Prepared(
@@ -271,7 +269,7 @@ def _aligned(method: Method, dataset: Dataset, budget: Budget, source: RandomSou
 
 def _lists(method: Method, dataset: Dataset, k: int, budget: Budget, source: RandomSource) -> _Prepared:
     records, ranked = dataset.records(), method.name == "unlinked"
-    clustered = method.microaggregate(dataset, k)
+    clustered = method.prepare(dataset, k)
     released = method.protect(clustered, budget, source)
     shares = equal_shares(budget.epsilon, [column.name for column in records.schema.protected])
     lists = attack_lists.drawn_lists(clustered, released, shares, source, ranked=ranked)
@@ -286,8 +284,8 @@ def _lists(method: Method, dataset: Dataset, k: int, budget: Budget, source: Ran
 
 def _published(method: Method, dataset: Dataset, k: int, budget: Budget, source: RandomSource) -> _Prepared:
     records = dataset.records()
-    clustered = method.microaggregate(dataset, k)
-    codes = method.relink(method.protect(clustered, budget, source), budget, source).collected()
+    clustered = method.prepare(dataset, k)
+    codes = method.drawn(clustered, budget, source).collected()
     order = _ORDERS.get(method.name)
     release = attack_pattern.Release(
         records, clustered, codes, order, by_column=order is individual_ranking, noisy=method.uses_budget

@@ -70,7 +70,7 @@ def replaced(rows: Rows, place: int, record: Sequence[int]) -> Rows:
 
 def released(method: Method, grouped: object, budget: Budget, source: RandomSource) -> Mapping[str, Codes]:
     """One release of a grouped table: protected and linked as `rankveil release` does it."""
-    return method.relink(method.protect(grouped, budget, source), budget, source).collected()
+    return method.drawn(grouped, budget, source).collected()
 
 
 def whole_releases(
@@ -84,7 +84,7 @@ def whole_releases(
     score: Callable[[Mapping[str, Codes]], float],
 ) -> Callable[[bool, int], Scores]:
     """Scores of whole releases of either table, for `findings.sampled`. Grouping draws nothing and is done once."""
-    grouped = [method.microaggregate(dataset(columns, rows), k) for rows in (original, changed)]
+    grouped = [method.prepare(dataset(columns, rows), k) for rows in (original, changed)]
 
     def observe(is_changed: bool, count: int) -> Scores:
         def scores() -> Iterator[float]:

@@ -99,7 +99,7 @@ def command(
         raise click.UsageError("--out is needed: the folder for the release and its certificate.")
     if master is not None and engine != "spark":
         raise click.UsageError("--master is for --engine spark.")
-    from rankveil.pipeline import release
+    from rankveil.release import release
 
     accept_large_epsilon = accept_large_epsilon or _accepted(plan)
     with progress(quiet=quiet or as_json) as show, _engine(engine, master) as runs_on:
@@ -156,12 +156,11 @@ def _rows_of(table: str, plan: Plan, engine: Engine | None) -> int | None:
 
 def _accepted(plan: Plan) -> bool:
     """Whether somebody at a terminal says yes to an ε or a δ that sets no meaningful limit."""
-    from rankveil.meaning import in_words, needs_consent
+    from rankveil.consent import weak
+    from rankveil.meaning import in_words
     from rankveil.methods import method_named
 
-    weak = needs_consent(plan.release.epsilon, plan.release.delta)
-    asked = weak and method_named(plan.release.method).differentially_private
-    if not asked or not sys.stdin.isatty():
+    if not weak(plan, method_named(plan.release.method)) or not sys.stdin.isatty():
         return False
     click.echo(in_words(plan.release.epsilon, plan.release.delta), err=True)
     return click.confirm("Release it all the same?", err=True)

@@ -17,9 +17,8 @@ from rankveil.declare import Plan, Records
 from rankveil.declare.dataset import Dataset
 from rankveil.errors import RankveilError
 from rankveil.evaluate import Evaluation, learning_scores, measure_all
-from rankveil.methods import method_named
+from rankveil.methods import budget_of, method_named
 from rankveil.noise import RandomSource, Sampler
-from rankveil.pipeline import protected_rows
 
 MEASURES = {
     "total_variation": "1-way TV",
@@ -70,7 +69,8 @@ class Bench:
         if cell.method == RESAMPLED:
             again = self._resampled(original)
             return self._figures(measure_all(original, again), self._learnt(again)), ""
-        rows = protected_rows([self._group(cell)], plan_for(self.plan, cell), self.source)
+        method, budget = method_named(cell.method), budget_of(plan_for(self.plan, cell))
+        rows = method.drawn(self._group(cell), budget, self.source)
         released = on_scale_of(original, Records(rows.schema, rows.collected(), rows.row_count))
         found = measure_all(*on_common_ranges(original, released), row_aligned=rows.row_aligned)
         return self._figures(found, self._learnt(released)), rows.linkage
@@ -79,7 +79,7 @@ class Bench:
         wanted = (cell.method, cell.k)
         if self._grouped is None or self._grouped[0] != wanted:
             self._grouped = None  # one grouping at a time in memory
-            self._grouped = (wanted, method_named(cell.method).microaggregate(self.dataset, cell.k or 1))
+            self._grouped = (wanted, method_named(cell.method).prepare(self.dataset, cell.k or 1))
         return self._grouped[1]
 
     def _learnt(self, released: Records) -> float | None:

@@ -15,12 +15,12 @@ from rankveil.compare.journal import Journal
 from rankveil.compare.results import INTERNAL, Comparison, Row
 from rankveil.compare.run import Bench
 from rankveil.compare.stand_in import made_table
+from rankveil.consent import check_consent
 from rankveil.declare import Plan, Records, encode
 from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.errors import OutputError, PlanError
 from rankveil.noise import RandomSource, SystemSource
-from rankveil.pipeline import check_consent
 from rankveil.report.compare import page
 from rankveil.temporary import sweep, temporary_file
 
@@ -46,10 +46,6 @@ class Progress:
         return f"{self.done} of {self.total} done{left}: {self.cell.in_words()}"
 
 
-def _silent(step: Progress) -> None:
-    """No progress wanted."""
-
-
 def compare(
     table: object,
     plan: Plan | str | Path,
@@ -64,7 +60,7 @@ def compare(
     test: object = None,
     baselines: bool = True,
     out: str | Path | None = None,
-    progress: Callable[[Progress], None] = _silent,
+    progress: Callable[[Progress], None] = lambda step: None,
     source: RandomSource | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Comparison:

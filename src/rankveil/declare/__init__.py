@@ -1,4 +1,4 @@
-"""Step 1: what is public. The plan, the domain of every column, and the table read against them.
+"""What is public. The plan, the domain of every column, and the table read against them.
 
 plan.py      the TOML file, checked and frozen
 domain.py    a column's values as integers on a public grid

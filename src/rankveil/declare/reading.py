@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rankveil.engines.arrays import filled, null_of, nulls_of, text_array, value_array, values_of
+from rankveil.engines.arrays import filled, is_text, null_of, nulls_of, text_array, value_array, values_of
 from rankveil.engines.spelling import PLAIN, SPECIAL_TEXT, Marks, number_texts, respelled
 
 MISSING = -1
@@ -70,15 +70,9 @@ def texts_of(array: pa.Array) -> pa.Array:
     """Texts without white space around them, whatever the array holds."""
     if pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
         return number_texts(array)
-    if not _is_text(array) or pa.types.is_string_view(array.type):  # Arrow cannot trim views
+    if not is_text(array.type) or pa.types.is_string_view(array.type):  # Arrow cannot trim views
         array = array.cast(pa.string())
     return pc.utf8_trim_whitespace(array)
-
-
-def _is_text(array: pa.Array) -> bool:
-    return bool(
-        pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
-    )
 
 
 def _mask(condition: pa.Array) -> Mask:
@@ -89,7 +83,7 @@ def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], marks: Marks = P
     """Numbers as int64 or float64."""
     array = plain(array)
     unreadable = ambiguous = 0
-    if _is_text(array):
+    if is_text(array.type):
         array, unreadable, ambiguous = _parse_numbers(texts_of(array), null_tokens, marks)
     elif pa.types.is_decimal(array.type):
         # By way of text: Arrow's direct cast rounds by the type's scale, which may come from other records.
@@ -145,7 +139,7 @@ def read_days(array: pa.Array, date_format: str, null_tokens: tuple[str, ...]) -
     """Days since 1970-01-01."""
     array = plain(array)
     unreadable = 0
-    if _is_text(array):
+    if is_text(array.type):
         texts = texts_of(array)
         absent = pc.is_in(texts, value_set=text_array(null_tokens, texts.type))
         texts = pc.if_else(absent, null_of(texts.type), texts)
@@ -201,7 +195,7 @@ def _is_date(text: str, date_format: str) -> bool:
 
 def unescaped(array: pa.Array, labels: tuple[str, ...]) -> pa.Array:
     """Released labels without the apostrophe that --escape-formulas has put before some of them."""
-    if not _is_text(array):
+    if not is_text(array.type):
         return array
     texts = texts_of(array)
     known, bare = text_array(labels, texts.type), pc.utf8_slice_codeunits(texts, start=1)

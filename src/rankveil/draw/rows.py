@@ -1,7 +1,7 @@
-"""Step 4: which released row gets which protected value.
+"""Rows ready to be written, and the pieces they are made in.
 
 Fresh rows come in pieces that can be made anywhere and in any order, each from a key of its own: made again, a piece is
-the same. That is allowed because pieces are post-processing of released numbers; the noise has been drawn before, once.
+the same. That is allowed because pieces are post-processing of released numbers (T1): the noise is drawn before, once.
 Rows that belong to records come as a stream instead, because reading a record and drawing its noise is one act.
 """
 

@@ -15,6 +15,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 
+def is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 def text_array(texts: Sequence[str], kind: pa.DataType | None = None) -> pa.Array:
     """Texts, none of them missing; as `kind` of text where one is named."""
     written = [text.encode() for text in texts]

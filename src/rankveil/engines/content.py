@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rankveil.engines.arrays import filled, nulls_of, text_array, value_array, values_of
+from rankveil.engines.arrays import filled, is_text, nulls_of, text_array, value_array, values_of
 from rankveil.engines.spelling import FALSE_TEXTS, PLAIN, TRUE_TEXTS, Marks, respelled
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -88,7 +88,7 @@ class _ColumnReading:
             kind = kind.value_type
         if self.truth:
             return not pa.types.is_boolean(kind)
-        return _is_text(kind) or (self.date_format is not None and pa.types.is_timestamp(kind))
+        return is_text(kind) or (self.date_format is not None and pa.types.is_timestamp(kind))
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _words(array: pa.Array, reading: _ColumnReading | None = None) -> Words:
 def _of_type(array: pa.Array, kind: pa.DataType, reading: _ColumnReading | None) -> Words:
     if pa.types.is_null(kind):
         return np.full(len(array), _MISSING)
-    if _is_text(kind):
+    if is_text(kind):
         return _of_column_of_texts(array.cast(pa.large_string()), reading)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _of_moments(array, reading)
@@ -345,7 +345,3 @@ def _among(texts: pa.Array, values: Sequence[str]) -> pa.Array:
 
 def _matching(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
     return values_of(filled(pc.match_substring_regex(texts, pattern), False))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -1,4 +1,4 @@
-"""What runs folds: on this machine (local.py), or on many (spark.py). An engine never decides what is private.
+"""What runs folds: on this machine (local.py), or on many (spark/). An engine never decides what is private.
 
 Guarantee    Every engine gives the same state for the same rows, bit for bit: see fold.py. Engines draw no randomness;
              work that is repeated after a failure changes nothing.
@@ -7,7 +7,10 @@ Guarantee    Every engine gives the same state for the same rows, bit for bit: s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
 
 from rankveil.engines.fold import Fold, State
 from rankveil.engines.table import Table
@@ -32,12 +35,52 @@ def no_meter(expected: int | None) -> RowProgress:
     return silent
 
 
-class Engine(Protocol):
-    """Opens tables, runs folds over all their rows, and does work that falls into parts."""
+RowsDone = Callable[[int, int | None], None]
+"""Is told how many rows of a pass have been done, and of how many."""
 
-    @property
-    def name(self) -> str:
-        """local, spark"""
+
+def metered(told: RowsDone | None) -> Meter:
+    """A meter that adds rows up for someone who wants to see them."""
+    if told is None:
+        return no_meter
+
+    def begin(expected: int | None) -> RowProgress:
+        done = 0
+
+        def add(rows: int) -> None:
+            nonlocal done
+            done += rows
+            told(done, expected)
+
+        return add
+
+    return begin
+
+
+class Map(Protocol):
+    """What a task makes of each item, in their order. The task may run more than once for an item."""
+
+    def __call__(self, task: Callable[[Item], Made], items: Sequence[Item], /) -> Iterator[Made]: ...
+
+
+@dataclass(frozen=True)
+class RowsToCome(Generic[Item]):
+    """Rows that can be made all at once here, or anywhere, those of one item after the other."""
+
+    schema: pa.Schema
+    whole: Callable[[], pa.Table]
+    items: Sequence[Item]
+    make: Callable[[Item], Iterator[pa.RecordBatch]]  # can be pickled
+
+
+class Engine(Protocol):
+    """Opens tables, runs folds over all their rows, does work that falls into parts, and publishes what comes out."""
+
+    def refuse(self, reads_records: str | None, out: object) -> None:
+        """Refuse, before anything is read, what this engine cannot do.
+
+        `reads_records` says what needs every record by itself, if anything does; `out` is where the release is to go.
+        """
 
     def open(self, source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
         """A table, without reading its rows."""
@@ -46,3 +89,9 @@ class Engine(Protocol):
         """What `task` makes of each item, in their order. The task may run more than once for an item."""
 
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State: ...
+
+    def frame(self, rows: RowsToCome[Any], like: Table) -> Any:
+        """Rows as a table of the kind that `like` is."""
+
+    def files(self, whole: Callable[[], Made], in_parts: Callable[[Map], Made]) -> Made:
+        """Rows as files: `whole` writes one here, `in_parts` has many written wherever the engine's `map` runs."""

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from rankveil.engines.engine import Item, Made, RowProgress, silent
+from rankveil.engines.engine import Item, Made, Map, RowProgress, RowsToCome, silent
 from rankveil.engines.fold import Fold, State
 from rankveil.engines.source import open_table
 from rankveil.engines.table import Piece, Table
@@ -34,7 +34,9 @@ def processors() -> int:
 @dataclass(frozen=True)
 class LocalEngine:
     threads: int | None = None  # one for each processor
-    name: str = "local"
+
+    def refuse(self, reads_records: str | None, out: object) -> None:
+        """Nothing."""
 
     def open(self, source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
         return open_table(source, separator=separator, encoding=encoding)
@@ -51,6 +53,12 @@ class LocalEngine:
         # Few pieces: one reader, which uses threads of its own.
         reader = _Turns(_read(pieces, columns, threads=True))
         return _shared_out(reader, lambda: reader, threads, work, progress)
+
+    def frame(self, rows: RowsToCome[Any], like: Table) -> Any:
+        return like.rebuild(rows.whole())
+
+    def files(self, whole: Callable[[], Made], in_parts: Callable[[Map], Made]) -> Made:
+        return whole()
 
 
 def _read(pieces: Iterable[Piece], columns: list[str], threads: bool = False) -> Iterator[pa.RecordBatch]:

@@ -29,10 +29,6 @@ from rankveil.write import CERTIFICATE_NAME
 Progress = Callable[[str], None]
 
 
-def _silent(stage: str) -> None:
-    """No progress wanted."""
-
-
 def evaluate(
     table: object,
     release: object,
@@ -41,7 +37,7 @@ def evaluate(
     row_aligned: bool | None = None,
     target: str | None = None,
     test: object = None,
-    progress: Progress = _silent,
+    progress: Progress = lambda stage: None,
 ) -> Evaluation:
     """Information loss of `release`, a released version of `table` under `plan`.
 

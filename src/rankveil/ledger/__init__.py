@@ -2,17 +2,20 @@
 
 store.py       the SQLite file: entries chained by keyed hashes, written in transactions
 layout.py      what that file holds, and nothing else
+booking.py     a release's own entry, and what is said of it afterwards
 accounts.py    what entries add up to
 checkpoint.py  the same at one entry, sealed, so that a spend need not read all entries
 identity.py    which table and population an entry is about: keyed fingerprints that disclose nothing
 """
 
 from rankveil.ledger.accounts import Account, Entry
+from rankveil.ledger.booking import Booking
 from rankveil.ledger.identity import Identity, default_ledger_path, identities, population_identity
 from rankveil.ledger.store import Ledger, Reservation
 
 __all__ = [
     "Account",
+    "Booking",
     "Entry",
     "Identity",
     "Ledger",

@@ -1,4 +1,4 @@
-"""Step 2: group the values of a table and sum each group, with a stated sensitivity.
+"""Group the values of a table and sum each group, with a stated sensitivity.
 
 blocks.py     the public partition of rank positions 1..n into clusters of k
 clusters.py   what the next step gets: which rows form which cluster, and the clusters' values

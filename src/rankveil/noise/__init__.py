@@ -3,7 +3,7 @@
 Guarantee    Every sampler but `laplace_floats` and `uniform_floats` follows its stated law
              exactly, given uniform bytes. No floating-point number decides an outcome.
 Argument     T11: each sampler's module docstring, and the .proof.md beside the longer ones.
-Not covered  How much noise a release needs (flow/), whether it may be spent (ledger/),
+Not covered  How much noise a release needs (measure/), whether it may be spent (ledger/),
              and how long a draw takes: timing is not hidden.
 Arithmetic   Integers and fractions. A parameter that is rounded is rounded towards more
              noise by a public function (`representable_scale`, `representable_variance`).

@@ -43,7 +43,7 @@ from rankveil.measure.marginals.ranked import isotonic
 from rankveil.microaggregate import Clustered, ColumnClusters
 from rankveil.microaggregate.unaligned import refuse_public_columns
 from rankveil.noise import Exponential, RandomSource, representable_scale
-from rankveil.perturb.records import DISTANCE_UNITS, label_distances
+from rankveil.perturb.records import DISTANCE_UNITS, known, label_distances
 from rankveil.taxonomy.paths import depth_first_order, doubled_steps, path_length
 
 _FOR_MISSING = Fraction(1, 8)
@@ -226,11 +226,11 @@ def _noisy_numbers(
     missing = 0
     for mechanism in about_missing:
         true_count = np.array([np.count_nonzero(clusters.values == MISSING)])
-        count_noise = Noise("discrete Laplace", _laplace_scale(clusters.column, 1, _known(mechanism.epsilon)))
+        count_noise = Noise("discrete Laplace", _laplace_scale(clusters.column, 1, known(mechanism.epsilon)))
         missing = min(max(int(count_noise.added_to(true_count, source)[0]), 0), len(clusters.values))
     sizes = clusters.clustering.sizes
     # PRIVACY: one draw per cluster, on exact sums of all its rows.
-    noise = Noise("discrete Laplace", representable_scale(_known(laplace.scale) * cluster_size))
+    noise = Noise("discrete Laplace", representable_scale(known(laplace.scale) * cluster_size))
     means = noise.added_to(filled_sums(clusters, grid, ranked=ranked), source) / sizes
     if ranked:  # true means ascend, so noisy ones may be made to
         means = isotonic(means, sizes.astype(np.float64))
@@ -259,9 +259,3 @@ def _noisy_labels(
         values[where] = source.answer(Exponential(scale), -(counts @ distances))
     values[values == nominal.label_count] = MISSING
     return ReleasedColumn(values)
-
-
-def _known(number: Fraction | None) -> Fraction:
-    if number is None:
-        raise TypeError("a private mechanism needs a price and a scale")
-    return number

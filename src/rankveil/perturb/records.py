@@ -28,11 +28,11 @@ from rankveil.declare import Column
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import CodeBatch
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.draw.rows import Rows
 from rankveil.errors import PlanError
 from rankveil.measure.budget import Mechanism, Noise
 from rankveil.microaggregate import SingleRecords
 from rankveil.noise import Exponential, RandomizedResponse, RandomSource, representable_scale
-from rankveil.perturb.results import PerturbedRecords
 
 DISTANCE_UNITS = 1 << 20
 
@@ -92,14 +92,16 @@ def _laplace_scale(name: str, grid: Grid, epsilon: Fraction) -> Fraction:
         ) from None
 
 
-def perturb_records(given: SingleRecords, shares: Mapping[str, Fraction], source: RandomSource) -> PerturbedRecords:
-    """Each protected value through its own channel, at the price of its column's share.
+def perturb_records(given: SingleRecords, shares: Mapping[str, Fraction], source: RandomSource) -> Rows:
+    """Each protected value through its own channel, at the price of its column's share, and still in its row.
 
-    The channel is set here; records go through it, each once, when the rows are asked for.
+    The channel is set here; records go through it when the rows are asked for.
+    PRIVACY: once, because going through them again would draw a second noise for the same records.
     """
     mechanisms = {column.name: planned(column, shares[column.name]) for column in given.schema.protected}
     stream = _perturbed(given, mechanisms, source)
-    return PerturbedRecords(given.schema, given.row_count, stream, tuple(chain.from_iterable(mechanisms.values())))
+    notes = tuple(chain.from_iterable(mechanisms.values()))
+    return Rows(given.schema, given.row_count, notes, row_aligned=True, stream=stream)
 
 
 def _perturbed(
@@ -120,10 +122,10 @@ def _perturb_numbers(grid: Grid, codes: Codes, mechanisms: list[Mechanism], sour
     missing = codes == MISSING
     for mechanism in about_missing:
         # PRIVACY: every record answers, whether or not its value is missing.
-        missing = source.answer(RandomizedResponse(_known(mechanism.epsilon)), missing)
+        missing = source.answer(RandomizedResponse(known(mechanism.epsilon)), missing)
     positions = np.where(codes == MISSING, grid.axis_width // 2, grid.to_axis(np.maximum(codes, 0)))
     # PRIVACY: one draw per value, on integers; clipping and rounding come after.
-    noisy = Noise("discrete Laplace", _known(laplace.scale)).added_to(positions, source)
+    noisy = Noise("discrete Laplace", known(laplace.scale)).added_to(positions, source)
     return np.where(missing, MISSING, grid.from_axis(noisy.astype(np.float64)))
 
 
@@ -141,7 +143,7 @@ def _perturb_labels(
     return drawn
 
 
-def _known(number: Fraction | None) -> Fraction:
+def known(number: Fraction | None) -> Fraction:
     if number is None:
         raise TypeError("a private mechanism needs a price and a scale")
     return number

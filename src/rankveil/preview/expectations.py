@@ -76,7 +76,7 @@ def of_marginal(column: Column, mechanism: Mechanism, rows: int) -> Outlook:
 def _counts(name: str, what: str, cells: int, noise: Noise, rows: int) -> Outlook:
     """Noise on the counts that are taken first."""
     reach = reach_of(noise)
-    of_all = f"({_percent(reach / rows)} of all)" if reach < rows else "(more than all people)"
+    of_all = f"({percent(reach / rows)} of all)" if reach < rows else "(more than all people)"
     question = (
         f"noise on the count of one {what}" if what != "range" else f"noise on the count of one of {cells} ranges"
     )
@@ -122,7 +122,7 @@ def of_values(column: Column, mechanism: Mechanism, cluster_size: int) -> Outloo
             return Outlook()
         kept = chance_kept(column.domain, column.allows_null, mechanism.scale)
         low, high = float(kept.min()), float(kept.max())
-        shown = _percent(low) if _percent(low) == _percent(high) else f"{_percent(low)} to {_percent(high)}"
+        shown = percent(low) if percent(low) == percent(high) else f"{percent(low)} to {percent(high)}"
         question = "one label stays as it is" if single else f"{cluster_size} equal labels stay as they are"
         warning = "no label stays as it is in more than half of all cases." if high < HALF else ""
         return Outlook((Expectation(column.name, question, None, f"in {shown} of cases", 1 - low),), warning)
@@ -177,7 +177,7 @@ def _amount(number: float) -> str:
     return f"{number:,.0f}" if number >= 1000 else f"{number:.3g}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 

@@ -14,20 +14,43 @@ published method it stays missing in its row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.declare import Column
+from rankveil.declare import Column, Schema
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.draw.rows import Rows
+from rankveil.measure.budget import Mechanism
 from rankveil.microaggregate import Clustered, Clustering, ColumnClusters
 from rankveil.noise import RandomSource, exponential_mechanism, laplace_floats
-from rankveil.perturb import Mechanism, NoisyCentroids
 from rankveil.perturb.records import DISTANCE_UNITS
 
 _SCALE_GROWS = "grows with the number of clusters"
+
+
+@dataclass(frozen=True)
+class NoisyCentroids:
+    """A protected value per cluster and column, with the clusters it belongs to, which are not protected."""
+
+    schema: Schema
+    row_count: int
+    centroids: dict[str, tuple[Clustering, Codes]]
+    public_codes: dict[str, Codes]
+    notes: tuple[Mechanism, ...]
+
+
+def own_cluster(noisy: NoisyCentroids) -> Rows:
+    """Every row repeats the value of the cluster it was grouped into, as the paper publishes it.
+
+    Reads which record sits in which cluster, exactly, and pays nothing for it: NOT private (T34).
+    """
+    codes = dict(noisy.public_codes)
+    for name, (clustering, values) in noisy.centroids.items():
+        codes[name] = clustering.spread(values, noisy.row_count)
+    return Rows.whole(noisy.schema, noisy.row_count, codes, noisy.notes, row_aligned=True)
 
 
 def planned_by_paper(column: Column, shares: Mapping[str, Fraction], cluster_size: int) -> list[Mechanism]:

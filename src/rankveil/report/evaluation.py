@@ -21,10 +21,6 @@ _WORST_PAIRS = 12
 _WORST_GROUPS = 15
 
 
-def _silent(stage: str) -> None:
-    """No progress wanted."""
-
-
 def check_extras() -> None:
     """Refuse at once, before anything is measured, what could not be drawn in the end."""
     check_extra()
@@ -38,7 +34,7 @@ def as_page(
     *,
     made: Reproduction | None = None,
     title: str = "Evaluation of a release",
-    progress: Callable[[str], None] = _silent,
+    progress: Callable[[str], None] = lambda stage: None,
 ) -> str:
     """One HTML file. `made` says how to make it again: see rankveil.report.reproduction."""
     made = reproduction() if made is None else made

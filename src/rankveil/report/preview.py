@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rankveil.declare import Plan
 from rankveil.preview import Expectation, Part, Preview, preview
-from rankveil.preview.expectations import ABOUT_NOISE
+from rankveil.preview.expectations import ABOUT_NOISE, percent
 
 _LOOK = Path(__file__).parent / "look"
 _BAR = 1000  # width of the budget's bar, in units of its own
@@ -75,16 +75,16 @@ def _budget(looked: Preview) -> str:
     shades = _shades(looked.split)
     for part in looked.split:
         width = _BAR * part.share
-        about = f"<title>{escape(part.name)}: {_percent(part.share)}</title>"
+        about = f"<title>{escape(part.name)}: {percent(part.share)}</title>"
         look = f"rv-part rv-{part.purpose}{shades.get(part.name, '')}"
         size = f'x="{start:.1f}" y="0" width="{max(width - 1.5, 0.5):.1f}" height="26"'
         pieces.append(f'<rect class="{look}" {size}>{about}</rect>')
         start += width
     legend = "".join(
-        f'<li><span class="rv-key rv-{purpose}{shades.get(name, "")}"></span>{escape(name)} {_percent(share)}</li>'
+        f'<li><span class="rv-key rv-{purpose}{shades.get(name, "")}"></span>{escape(name)} {percent(share)}</li>'
         for name, purpose, share in _legend(looked.split)
     )
-    words = "; ".join(f"{name} {_percent(share)}" for name, _, share in _legend(looked.split))
+    words = "; ".join(f"{name} {percent(share)}" for name, _, share in _legend(looked.split))
     return (
         '<figure class="rv-split"><h3>Where the budget goes</h3>'
         f'<svg viewBox="0 0 {_BAR} 26" preserveAspectRatio="none" role="img"'
@@ -126,7 +126,7 @@ def _expectations(looked: Preview) -> str:
 
 
 def _row(name: str, share: float | None, found: list[Expectation]) -> str:
-    budget = "" if share is None else _percent(share)
+    budget = "" if share is None else percent(share)
     span = f' rowspan="{len(found)}"' if len(found) > 1 else ""
     rows = []
     for place, expectation in enumerate(found):
@@ -157,7 +157,3 @@ def _linkage(looked: Preview) -> str:
     words = [f'<p class="rv-note">{escape(looked.linkage)}</p>'] if looked.linkage else []
     words.append(f'<p class="rv-note">What would hold: {escape(looked.method.holds)}</p>')
     return "".join(words)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankveil.certificate import ColumnNote
-from rankveil.engines.arrays import null_of
+from rankveil.engines.arrays import is_text, null_of
 
 _ISO_DATE = "%Y-%m-%d"
 
@@ -28,7 +28,7 @@ class Inspection:
     def see(self, array: pa.Array) -> None:
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
-        if _is_text(array.type):  # a release writes missing as an empty field
+        if is_text(array.type):  # a release writes missing as an empty field
             array = pc.if_else(pc.equal(array, ""), null_of(array.type), array)
         self.missing += array.null_count
         array = array.drop_null()
@@ -45,7 +45,7 @@ class Inspection:
         return self.note.concepts or self.note.categories or 0
 
     def _see_numbers(self, array: pa.Array) -> None:
-        if _is_text(array.type) and self.decimal != ".":
+        if is_text(array.type) and self.decimal != ".":
             array = pc.replace_substring(array, self.decimal, ".")
         try:
             values: NDArray[np.float64] = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -61,7 +61,7 @@ class Inspection:
         self.outside += int(np.count_nonzero(~(inside & on_grid)))
 
     def _see_dates(self, array: pa.Array) -> None:
-        if _is_text(array.type):
+        if is_text(array.type):
             parsed = pc.strptime(array, format=self.note.format or _ISO_DATE, unit="s", error_is_null=True)
             self.outside += parsed.null_count
             array = parsed.drop_null()
@@ -94,9 +94,3 @@ def _rounding(arrow_type: pa.DataType, magnitude: float) -> float:
         return float(0.5 * 10.0**-arrow_type.scale + 1e-15 * magnitude)
     precision = np.finfo(arrow_type.to_pandas_dtype()).eps if pa.types.is_floating(arrow_type) else np.finfo(float).eps
     return 4 * float(precision) * magnitude
-
-
-def _is_text(arrow_type: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_string_view(arrow_type)
-    )

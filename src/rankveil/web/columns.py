@@ -68,10 +68,6 @@ class Card:
     version: int
     entry: dict[str, Any]
 
-    @property
-    def kind_in_words(self) -> str:
-        return KINDS[self.kind]
-
 
 def cards(plan: Plan, state: State) -> list[Card]:
     return [card(plan, state, place) for place in range(len(plan.columns))]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from rankveil.consent import weak
 from rankveil.declare import Plan
-from rankveil.meaning import needs_consent
 from rankveil.methods import method_named
 from rankveil.web.home import State
 from rankveil.web.jobs import Spec
@@ -35,9 +35,10 @@ def to_look(state: State) -> list[str]:
 
 def to_release(state: State, plan: Plan, *, out: Path | None, ledger: Path | None) -> list[str]:
     options = ["--plan", "plan.toml", "--out", _short(out) if out else "release/"]
-    if not method_named(plan.release.method).differentially_private:
+    method = method_named(plan.release.method)
+    if not method.differentially_private:
         options.append("--accept-no-guarantee")
-    elif needs_consent(plan.release.epsilon, plan.release.delta):
+    elif weak(plan, method):
         options.append("--accept-large-epsilon")
     if ledger is not None:
         options += ["--ledger", _short(ledger)]

@@ -47,7 +47,7 @@ def main(folder: Path) -> None:
 
 
 def _release(job: Job, progress: Progress) -> dict[str, Any]:
-    from rankveil.pipeline import release
+    from rankveil.release import release
 
     spec = job.spec
     before = ledger_says(Path(spec.ledger), job.id)

@@ -1,10 +1,11 @@
-"""Step 5: the release file and its certificate, whole or not at all.
+"""The release file and its certificate, whole or not at all.
 
 decode.py   released codes as Arrow values
 ahead.py    batches made by several threads and handed on in order, a few at a time
 files.py    batches as the bytes of a CSV or Parquet file, and their fingerprint
 folder.py   the folder a release goes to, as one file or in parts
 spread.py   parts written side by side by many workers
+publish.py  all of this as an engine sees fit: here or by many workers
 swap.py     a release and its certificate take the place of others in one step
 small.py    small files (plans, results), whole or not at all
 """
@@ -12,6 +13,7 @@ small.py    small files (plans, results), whole or not at all
 from rankveil.write.ahead import as_arrow
 from rankveil.write.files import FileFormat, Written
 from rankveil.write.folder import OutputFolder
+from rankveil.write.publish import publish_files, publish_frame
 from rankveil.write.small import write_bytes, write_text
 from rankveil.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, recover
 
@@ -22,6 +24,8 @@ __all__ = [
     "OutputFolder",
     "Written",
     "as_arrow",
+    "publish_files",
+    "publish_frame",
     "recover",
     "write_bytes",
     "write_text",

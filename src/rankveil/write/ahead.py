@@ -2,13 +2,12 @@
 
 Guarantee    The batches and their order do not depend on the number of threads, and memory does not depend on the
              number of rows: no more batches than there are threads, and one, are made or wait at any time.
-Argument     Pieces are functions of themselves (relink/rows.py). A stream is gone through by one thread, which draws
+Argument     Pieces are functions of themselves (draw/rows.py). A stream is gone through by one thread, which draws
              its noise in the order of the rows.
 """
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ import pyarrow as pa
 from rankveil.declare.domain import Codes
 from rankveil.draw.rows import Rows
 from rankveil.engines import RowProgress, silent
+from rankveil.engines.local import processors
 from rankveil.write.decode import Decoder
 
 Made = TypeVar("Made")
@@ -31,7 +31,7 @@ def made_ahead(rows: Rows, finish: Finish[Made], threads: int | None = None) -> 
     if rows.stream is None and len(rows.pieces) < 2:  # nothing to do side by side
         yield from map(finish, rows.batches)
         return
-    workers = 1 if rows.stream is not None else min(threads or cores(), len(rows.pieces))
+    workers = 1 if rows.stream is not None else min(threads or processors(), len(rows.pieces))
     pool = ThreadPoolExecutor(workers, thread_name_prefix="rankveil-rows")
     try:
         waiting: deque[Future[Made | None]] = deque()
@@ -64,10 +64,6 @@ def _jobs(rows: Rows, finish: Finish[Made]) -> Iterator[Callable[[], Made | None
 
     while True:
         yield following
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def as_arrow(rows: Rows, progress: RowProgress = silent) -> pa.Table:

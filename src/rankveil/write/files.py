@@ -3,7 +3,7 @@
 Guarantee    Bytes are a function of the released codes, the plan, the number of rows and the format: not of how the
              table was stored, cut or typed.
 Argument     Types come from the plan (decode.py). Rows come in batches whose sizes follow from the number of rows
-             (relink/rows.py, declare/again.py), and a batch makes a row group. Which columns are stored as places in a
+             (draw/rows.py, declare/again.py), and a batch makes a row group. Which columns are stored as places in a
              list of values, and how they are compressed, follows from the plan.
 """
 
@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,9 +39,10 @@ _WRITTEN_AT_ONCE = 1 << 17  # values of a column
 class FileFormat:
     """How a release is written; a function of the plan and of the form of the table."""
 
-    name: str  # csv or parquet
+    name: Literal["csv", "parquet"]
     separator: str = ","
     escape_formulas: bool = False
+    decimal: Literal[".", ","] = "."  # as the plan's columns write it
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,12 +25,9 @@ from rankveil.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, prepared, recov
 class OutputFolder:
     """The folder a release goes to, checked before any data are read or noise is drawn."""
 
-    def __init__(
-        self, path: str | Path, file_format: str, *, overwrite: bool = False, escape_formulas: bool = False
-    ) -> None:
-        self.path = Path(path)
-        self.release_name = f"release.{file_format}"
-        self._format = FileFormat(file_format, escape_formulas=escape_formulas)
+    def __init__(self, path: str | Path, form: FileFormat, *, overwrite: bool = False) -> None:
+        self.path, self.form = Path(path), form
+        self._name = f"release.{form.name}"
         self._overwrite = overwrite
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -55,13 +51,11 @@ class OutputFolder:
                     remedy="Choose another folder with --out.",
                 )
 
-    def publish(
-        self, rows: Rows, separator: str, certify: Callable[[Written], str], progress: RowProgress = silent
-    ) -> Written:
+    def publish(self, rows: Rows, certify: Callable[[Written], str], progress: RowProgress = silent) -> Written:
         """Write the rows, have them certified by their fingerprint, and let both files appear."""
         with self._prepared() as held:
-            release = held / "new" / self.release_name
-            written = write_rows(rows, release, self.release_name, replace(self._format, separator=separator), progress)
+            release = held / "new" / self._name
+            written = write_rows(rows, release, self._name, self.form, progress)
             release.chmod(0o644)
             sync(release)
             self._appear(held, certify(written))
@@ -74,9 +68,9 @@ class OutputFolder:
         let other processes write, on other machines too if they see the same file system.
         """
         with self._prepared() as held:
-            release = held / "new" / self.release_name
+            release = held / "new" / self._name
             release.mkdir()
-            written = Written.in_parts(self.release_name, tuple(write(release)))
+            written = Written.in_parts(self._name, tuple(write(release)))
             found = {path.name: path.stat().st_size for path in release.iterdir()}
             if found != {part.name: part.size for part in written.parts} or len(found) < len(written.parts):
                 raise OSError(None, "parts are missing, or more were written than were reported")

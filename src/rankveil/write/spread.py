@@ -2,7 +2,7 @@
 
 Guarantee    The parts hold the rows that one process would have written, in the same order, each of them once, whatever
              workers are lost on the way.
-Argument     Pieces are functions of themselves (relink/rows.py). Every attempt at a part writes to a name of its own,
+Argument     Pieces are functions of themselves (draw/rows.py). Every attempt at a part writes to a name of its own,
              in a folder beside the release to be; only the attempt that the engine reports is moved into it. What
              other attempts leave behind, or write later, never enters the release.
 Not covered  File systems that workers and driver do not share, or that cannot rename: see docs/scaling.md.

@@ -8,7 +8,10 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +27,7 @@ from rankveil.declare import Plan, declare
 from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.errors import PlanError
+from rankveil.measure.budget import Budget
 from rankveil.measure.counts import count_columns
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
@@ -398,17 +402,18 @@ def test_rows_come_from_the_systems_generator_unless_a_test_gives_another() -> N
 
 
 def test_a_release_and_a_comparison_take_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[str] = []
-    import rankveil.pipeline as pipeline
+    taken: list[tuple[str, Fraction]] = []
+    plain = METHODS["laplace"]
 
-    kept = pipeline.protected_rows
+    def noted(step: str) -> Callable[[Any, Budget, Any], Any]:
+        def call(given: Any, budget: Budget, source: Any) -> Any:
+            taken.append((step, budget.epsilon))
+            return getattr(plain, step)(given, budget, source)
 
-    def counted_call(*arguments: object, **more: object) -> object:
-        calls.append("drawn")
-        return kept(*arguments, **more)  # type: ignore[arg-type]
+        return call
 
-    monkeypatch.setattr(pipeline, "protected_rows", counted_call)
-    monkeypatch.setattr(sys.modules["rankveil.compare.run"], "protected_rows", counted_call)
-    rv.release(people(), the_plan(), source=SeededSource(1))
-    rv.compare(people(), the_plan(), methods=["laplace"], runs=1, baselines=False)
-    assert calls == ["drawn", "drawn"]
+    monkeypatch.setitem(METHODS, "laplace", replace(plain, protect=noted("protect"), rows=noted("rows")))
+    plan = the_plan()
+    rv.release(people(), plan.with_release(method="laplace"), source=SeededSource(1))
+    rv.compare(people(), plan, methods=["laplace"], runs=1, baselines=False)
+    assert taken == 2 * [(step, Fraction(plan.release.epsilon)) for step in ("protect", "rows")]

@@ -16,12 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankveil.certificate import plain
+from rankveil.consent import check_consent
 from rankveil.declare import Plan, declare_alone
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.declare.reading import day_number, keeps_days, read_days
 from rankveil.errors import GuaranteeError, PlanError, TaxonomyError
 from rankveil.measure.budget import equal_shares
-from rankveil.pipeline import check_consent, release
+from rankveil.release import release
 from tests.support import category, integer, plan_text
 
 

@@ -15,7 +15,7 @@ from rankveil.declare.plan_file import plan_toml
 from rankveil.errors import PlanError, RankveilError
 from tests.support import plan_text
 
-REPOSITORY = Path(__file__).resolve().parents[4]
+REPOSITORY = Path(__file__).resolve().parents[3]
 KNOWN = [*(REPOSITORY / "examples").glob("*.toml"), *(REPOSITORY / "tests/fuzz/corpus/plans").glob("*.toml")]
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=12)

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankveil.declare.domain import OUTER_STEPS
+from rankveil.measure import bounds
 from rankveil.measure.bounds import _CHANCE, Doubling, _ends, _height
 from rankveil.measure.budget import Noise
 from rankveil.noise import SeededSource
-from rankveil.perturb import bounds
 
 CELLS = Doubling(OUTER_STEPS)
 LAPLACE = Noise("discrete Laplace", Fraction(20))

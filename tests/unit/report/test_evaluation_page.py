@@ -18,7 +18,7 @@ import pytest
 
 from rankveil import Plan, evaluate, release
 from rankveil.evaluate.results import INTERNAL
-from rankveil.pipeline import Release
+from rankveil.release import Release
 from rankveil.report import render
 from rankveil.report.evaluation import as_page, look_up
 from rankveil.report.reproduction import reproduction

@@ -116,7 +116,7 @@ def test_the_file_does_not_depend_on_the_number_of_threads(
 ) -> None:
     fingerprints = set()
     for threads in (1, 2, 5, 20):
-        monkeypatch.setattr(ahead, "cores", lambda threads=threads: threads)
+        monkeypatch.setattr(ahead, "processors", lambda threads=threads: threads)
         fingerprints.add(write_rows(rows(), tmp_path / "r", "r", FileFormat(file_format)).sha256)
     assert len(fingerprints) == 1
 

@@ -18,7 +18,7 @@ from rankveil.declare import Plan, declare_alone
 from rankveil.draw.rows import Piece, Rows
 from rankveil.errors import OutputError
 from rankveil.noise import SeededSource
-from rankveil.pipeline import release
+from rankveil.release import release
 from rankveil.verify import verify
 from rankveil.write import OutputFolder, Written, folder, swap
 from rankveil.write.files import FileFormat, write_rows
@@ -68,9 +68,9 @@ def certificate(tmp_path: Path) -> Certificate:
 
 def published(out: Path, certificate: Certificate, **options: bool) -> Path:
     def certify(written: Written) -> str:
-        return certificate.model_copy(update={"release": ReleaseNote.of(written, "parquet")}).to_json()
+        return certificate.model_copy(update={"release": ReleaseNote.of(written, FileFormat("parquet"))}).to_json()
 
-    OutputFolder(out, "parquet", **options).publish_parts(parts_of(ROWS), certify)
+    OutputFolder(out, FileFormat("parquet"), **options).publish_parts(parts_of(ROWS), certify)
     return out
 
 
@@ -155,7 +155,7 @@ def test_a_part_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OutputError, match="No space left"):
-        OutputFolder(tmp_path / "out", "parquet").publish_parts(write, lambda written: "{}")
+        OutputFolder(tmp_path / "out", FileFormat("parquet")).publish_parts(write, lambda written: "{}")
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -169,7 +169,7 @@ def test_parts_that_were_not_reported_or_never_written_are_refused(tmp_path: Pat
 
     for write in (too_few, too_many):
         with pytest.raises(OutputError, match="parts are missing"):
-            OutputFolder(tmp_path / "out", "parquet").publish_parts(write, lambda written: "{}")
+            OutputFolder(tmp_path / "out", FileFormat("parquet")).publish_parts(write, lambda written: "{}")
         assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -215,5 +215,5 @@ def test_a_release_in_parts_is_replaced_only_if_told_so(tmp_path: Path, certific
         published(out, certificate)
     published(out, certificate, overwrite=True)
     assert failures(out) == {}
-    OutputFolder(out, "csv", overwrite=True).publish(ROWS, ",", lambda written: "{}")
+    OutputFolder(out, FileFormat("csv"), overwrite=True).publish(ROWS, lambda written: "{}")
     assert sorted(path.name for path in out.iterdir()) == ["certificate.json", "release.csv"]

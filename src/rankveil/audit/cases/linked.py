@@ -152,12 +152,12 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
     pure = instance.delta is None
     runs: list[bool] = []
     tables = _tables(instance.columns, rows)
-    grouped = [on.method.microaggregate(dataset(instance.columns, table), 1) for table in tables]
+    grouped = [on.method.prepare(dataset(instance.columns, table), 1) for table in tables]
 
     def run(changed: bool, watch: Watch) -> None:
         runs.append(changed)
         budget = WatchedBudget(on.epsilon, instance.delta, watch=watch)
-        made = on.method.relink(on.method.protect(grouped[changed], budget, watch), budget, watch)
+        made = on.method.drawn(grouped[changed], budget, watch)
         if made.linkage == "channel":  # records go through it when they are asked for
             made.collected()
 
@@ -192,7 +192,7 @@ def _first_draws(
     on: Setting, column: Column, record: int, delta: Fraction | None = None
 ) -> tuple[Draw, Draw, Fraction]:
     """The first draw for two records of code 0, and for one of them replaced; and the price paid for it."""
-    grouped = [on.method.microaggregate(dataset([column], rows), 1) for rows in ([[0], [0]], [[0], [record]])]
+    grouped = [on.method.prepare(dataset([column], rows), 1) for rows in ([[0], [0]], [[0], [record]])]
 
     def run(changed: bool, watch: Watch) -> None:
         on.method.protect(grouped[changed], WatchedBudget(on.epsilon, delta, watch=watch), watch)
@@ -256,11 +256,11 @@ def _low_bits(on: Setting) -> Finding:
 
 def _channel_as_drawn(on: Setting) -> Finding:
     """The changed record's cells, many times: which neighbourhood does the output lie in?"""
-    grouped = [on.method.microaggregate(dataset(_BOTH, table), 1) for table in _tables(_BOTH, 4000)]
+    grouped = [on.method.prepare(dataset(_BOTH, table), 1) for table in _tables(_BOTH, 4000)]
 
     def run(changed: bool, watch: Watch) -> None:
         budget = WatchedBudget(on.epsilon, watch=watch)
-        on.method.relink(on.method.protect(grouped[changed], budget, watch), budget, watch).collected()
+        on.method.drawn(grouped[changed], budget, watch).collected()
 
     path = replayed(run, on.source)
     one, other = next(pair for pair in path if isinstance(pair[0].law, HammingBall | Window))
@@ -290,7 +290,7 @@ def _selection(on: Setting) -> Finding:
     columns = [labels(name, 2) for name in "abc"]
     worst, pairs = 0.0, list(_label_tables())
     for original, changed in pairs:
-        grouped = on.method.microaggregate(dataset(columns, original), 1)
+        grouped = on.method.prepare(dataset(columns, original), 1)
         marginals = on.method.protect(grouped, Budget(Fraction(1000)), on.source).marginals
         counts = [count_pairs(dataset(columns, rows), marginals) for rows in (original, changed)]
         one, other = (_log_chances(on, each, marginals) for each in counts)

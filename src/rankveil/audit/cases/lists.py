@@ -72,7 +72,7 @@ def alternating(*, columns: int, width: int, clusters: int, k: int) -> tuple[Row
 
 def _lines(on: Setting, columns: Sequence[Column], rows: Rows, k: int) -> list[Line]:
     """The lists a release draws around, as the method groups the rows, with the scales it states."""
-    clustered: Clustered = on.method.microaggregate(dataset(columns, rows), k)
+    clustered: Clustered = on.method.prepare(dataset(columns, rows), k)
     notes: Sequence[Mechanism] = on.method.protect(clustered, Budget(on.epsilon), on.source).notes
     lines: list[Line] = []
     for clusters in clustered.columns:
@@ -159,7 +159,7 @@ def _ranked_noise_as_drawn(on: Setting) -> Finding:
         width = rise * count + step
         stairs = np.arange(count) * rise
         column = number("a", width)
-        grouped = on.method.microaggregate(dataset([column], stairs + step * changed), 1)
+        grouped = on.method.prepare(dataset([column], stairs + step * changed), 1)
         budget = Budget(on.epsilon * width / step)
         return (_drawn(on, grouped, budget, count) - stairs).astype(np.float64)
 
@@ -170,7 +170,7 @@ def _ranked_noise_as_drawn(on: Setting) -> Finding:
 def _noise_of_records_as_drawn(on: Setting) -> Finding:
     """Of J clusters each pays a J-th of the budget; here that is ε. In each, one of two records goes to the end."""
     column = number("a", WIDTH)
-    grouped = [on.method.microaggregate(dataset([column], rows), 2) for rows in ([[0]] * 2, [[0], [WIDTH]])]
+    grouped = [on.method.prepare(dataset([column], rows), 2) for rows in ([[0]] * 2, [[0], [WIDTH]])]
 
     def observe(changed: bool, count: int) -> Scores:
         budget = Budget(on.epsilon * count)
@@ -183,7 +183,7 @@ def _chosen_labels_as_drawn(on: Setting, rows: Rows, record: Sequence[int]) -> F
     """The list of labels many times over: its scale does not grow beyond the path through all labels."""
     column = labels("a", 4)
     clustered: list[Clustered] = [
-        on.method.microaggregate(dataset([column], table), 3) for table in (rows, replaced(rows, 0, record))
+        on.method.prepare(dataset([column], table), 3) for table in (rows, replaced(rows, 0, record))
     ]
     (note,) = on.method.protect(clustered[0], Budget(on.epsilon), on.source).notes
     nominal = column.domain

@@ -65,7 +65,7 @@ def _equality_pattern(
     observe = whole_releases(on.method, columns, original, changed, 2, on.epsilon, on.source, pattern)
     seen, never = (observe(is_changed, on.runs // 2) > never_beyond for is_changed in (True, False))
     beyond = int(np.count_nonzero(seen))
-    if beyond and not never.any() and _same_cluster_everywhere(on.method.microaggregate(dataset(columns, original), 2)):
+    if beyond and not never.any() and _same_cluster_everywhere(on.method.prepare(dataset(columns, original), 2)):
         reason = "cannot happen under X, whose clusters are {1,2} and {3,4} whatever the noise"
         detail = f"{reason}; seen {beyond} times in {len(seen)} releases of X'"
         yield structural(case, on.claimed, runs=2 * len(seen), detail=detail)
@@ -93,7 +93,7 @@ def _one_cluster_in_two_columns(on: Setting, columns: Sequence[Column]) -> Findi
     gets the noise of a J-th of the budget, which is ε here."""
     pair: Rows = [[0, 0]] * 2
     tables = (pair, replaced(pair, 1, [WIDTH, WIDTH]))
-    grouped = [on.method.microaggregate(dataset(columns, rows), 2) for rows in tables]
+    grouped = [on.method.prepare(dataset(columns, rows), 2) for rows in tables]
 
     def observe(changed: bool, count: int) -> Scores:
         noisy = on.method.protect(tiled(grouped[changed], count), Budget(on.epsilon * count), on.source)
@@ -113,7 +113,7 @@ def _list_of_labels(on: Setting) -> Finding:
     rows: Rows = [[label] for label in order for _ in range(20)]
     laws: list[Line] = []
     for table in (rows, replaced(rows, 0, [order[-1]])):
-        clustered: Clustered = on.method.microaggregate(dataset([column], table), 20)
+        clustered: Clustered = on.method.prepare(dataset([column], table), 20)
         (note,) = on.method.protect(clustered, Budget(on.epsilon), on.source).notes
         counts = np.concatenate([counts for _, counts in clustered.columns[0].label_counts()])
         distances = np.rint(nominal.taxonomy.distances[: nominal.label_count] * DISTANCE_UNITS).astype(np.int64)

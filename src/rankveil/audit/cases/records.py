@@ -40,7 +40,7 @@ def attacks(on: Setting) -> Iterator[Finding]:
 def _by_scales(on: Setting) -> float:
     """Over all pairs of records: what the stated scales let them lose."""
     columns = [number("a", 3), number("b", 5), labels("c", 3), tree_labels("d", null=True)]
-    grouped = on.method.microaggregate(dataset(columns, [[0, 0, 0, 0], [3, 5, 2, MISSING]]), 1)
+    grouped = on.method.prepare(dataset(columns, [[0, 0, 0, 0], [3, 5, 2, MISSING]]), 1)
     notes: Sequence[Mechanism] = on.method.protect(grouped, Budget(on.epsilon), on.source).notes
     loss = 0.0
     for column, note in zip(columns, notes, strict=True):
@@ -74,7 +74,7 @@ def _through_the_channel(
     score: Callable[[Mapping[str, Codes]], Scores],
 ) -> Finding:
     def observe(changed: bool, count: int) -> Scores:
-        grouped = on.method.microaggregate(dataset(columns, [after if changed else before] * count), 1)
+        grouped = on.method.prepare(dataset(columns, [after if changed else before] * count), 1)
         return score(released(on.method, grouped, Budget(on.epsilon), on.source))
 
     return sampled(case, on.claimed, observe, on.draws)

@@ -22,11 +22,11 @@ from rankveil.audit.replay.given import Given
 from rankveil.audit.replay.pair import Outcome, run_pair
 from rankveil.audit.replay.plans import Case, case_on, made_case, made_cells
 from rankveil.audit.replay.ways import LOCAL_WAYS, SPARK_WAYS, Way
+from rankveil.consent import check_consent
 from rankveil.declare import Plan
 from rankveil.engines import Engine
 from rankveil.engines.spark import SparkEngine, start_session
 from rankveil.errors import OutputError, RankveilError
-from rankveil.pipeline import check_consent
 from rankveil.temporary import only_folder, own_place
 
 SIZES = (2, 2, 3, 5, 8, 12, 20, 30, 30, 50, 90, 150, 300, 600)  # rows; a third less or so, by the dice

@@ -37,7 +37,7 @@ from rankveil.certificate import Certificate
 from rankveil.engines import Engine
 from rankveil.errors import RankveilError
 from rankveil.measure.accounting import rho_within
-from rankveil.pipeline import Release, release
+from rankveil.release import Release, release
 
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)
 _ROUNDING = Fraction(1, 10**9)  # of log-ratios, which are computed in floating point

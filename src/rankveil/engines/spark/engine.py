@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
-from rankveil.engines.engine import Item, Made, RowProgress, silent
+from rankveil.engines.engine import Engine, Item, Made, Map, RowProgress, RowsToCome, silent
 from rankveil.engines.fold import Fold, State
+from rankveil.engines.local import LocalEngine
 from rankveil.engines.spark import session as sessions
-from rankveil.engines.spark.table import FrameTable, open_for_spark
+from rankveil.engines.spark.table import FrameTable, is_spark_frame, open_for_spark
 from rankveil.engines.spark.tasks import (
     RESULT_TYPE,
     FoldFiles,
@@ -33,7 +32,7 @@ from rankveil.engines.spark.tasks import (
     result_of,
 )
 from rankveil.engines.table import Table
-from rankveil.errors import OutputError, RankveilError, TableError
+from rankveil.errors import OutputError, PlanError, TableError
 
 FAN_IN = 16  # states merged by one task
 _TASKS_PER_SLOT = 4  # more would send more states, fewer would leave slots idle at the end
@@ -45,12 +44,32 @@ class SparkEngine:
 
     spark: Any
     fan_in: int = FAN_IN
-    name: str = "spark"
 
     @property
     def slots(self) -> int:
         """How many tasks can run at once."""
         return sessions.parallelism(self.spark)
+
+    def refuse(self, reads_records: str | None, out: object) -> None:
+        """Refuse what a cluster cannot do.
+
+        PRIVACY: noise is drawn by the driver alone. A worker that is lost is asked again, and a record whose noise was
+        drawn twice would pay twice.
+        """
+        if out is not None and "://" in str(out):
+            raise OutputError(
+                f"A release cannot be written to {out}: it has to appear whole or not at all, which needs a file"
+                " system.",
+                remedy="Give a folder that the driver and all executors share under the same path, and copy it from"
+                " there.",
+            )
+        if reads_records is not None:
+            raise PlanError(
+                f"{reads_records} needs every record by itself: its noise is drawn record by record, and on the driver"
+                " alone.",
+                remedy="Use the local engine, which streams files of any size, or the method synthetic without public"
+                " columns, which needs counts only.",
+            )
 
     def open(self, source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
         """A data frame, the name of a catalogue table, a path or a URL, without reading its rows."""
@@ -58,7 +77,7 @@ class SparkEngine:
 
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State:
         pickled = pickle.dumps(work)
-        with sessions.spark_errors(f"Table {table.name} cannot be read", _table_error):
+        with sessions.spark_errors(f"Table {table.name} cannot be read", TableError):
             most = _TASKS_PER_SLOT * self.slots
             if isinstance(table, FrameTable):
                 frame = table.select(work.columns).coalesce(most)
@@ -89,21 +108,26 @@ class SparkEngine:
 
     def map(self, task: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[Made]:
         """What `task` makes of each item, in their order. The task may run more than once for an item."""
-        with sessions.spark_errors("Work on the executors could not be finished", _output_error):
+        with sessions.spark_errors("Work on the executors could not be finished", OutputError):
             rows = self._numbers(len(items), len(items)).mapInArrow(
                 RunItems(pickle.dumps(task), pickle.dumps(list(items))), RESULT_TYPE
             )
             made = {result.part: result.content for result in self._collected(rows)}
         yield from (made[number] for number in range(len(items)))
 
-    def frame(self, make: Callable[[Item], Iterator[pa.RecordBatch]], items: Sequence[Item], schema: pa.Schema) -> Any:
-        """A data frame whose rows are made when Spark asks for them: the same each time."""
+    def files(self, whole: Callable[[], Made], in_parts: Callable[[Map], Made]) -> Made:
+        return in_parts(self.map)
+
+    def frame(self, rows: RowsToCome[Any], like: Table) -> Any:
+        """For a data frame another one, whose rows are made when Spark asks for them: the same each time."""
+        if not isinstance(like, FrameTable):
+            return like.rebuild(rows.whole())
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        with sessions.spark_errors("The rows could not be made", _output_error):
-            return self._numbers(len(items), len(items)).mapInArrow(
-                MakeRows(pickle.dumps(make), pickle.dumps(list(items))),
-                from_arrow_schema(schema, prefer_timestamp_ntz=True),
+        with sessions.spark_errors("The rows could not be made", OutputError):
+            return self._numbers(len(rows.items), len(rows.items)).mapInArrow(
+                MakeRows(pickle.dumps(rows.make), pickle.dumps(list(rows.items))),
+                from_arrow_schema(rows.schema, prefer_timestamp_ntz=True),
             )
 
     def _numbers(self, count: int, parts: int) -> Any:
@@ -115,9 +139,6 @@ class SparkEngine:
             yield result_of(row.part, row.rows, row.refusal, row.content)
 
 
-def _table_error(problem: str, remedy: str) -> RankveilError:
-    return TableError(problem, remedy=remedy)
-
-
-def _output_error(problem: str, remedy: str) -> RankveilError:
-    return OutputError(problem, remedy=remedy)
+def engine_for(table: object) -> Engine:
+    """The engine that a table comes with: a data frame's session, or this machine."""
+    return SparkEngine(table.sparkSession) if is_spark_frame(table) else LocalEngine()  # type: ignore[attr-defined]

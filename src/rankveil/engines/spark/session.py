@@ -11,7 +11,7 @@ import socket
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,7 +139,7 @@ def parallelism(spark: Any) -> int:
 
 
 @contextmanager
-def spark_errors(what: str, refuse: Callable[[str, str], RankveilError]) -> Iterator[None]:
+def spark_errors(what: str, refusal: type[RankveilError]) -> Iterator[None]:
     """Spark's errors without their text, which may quote data."""
     try:
         with warnings.catch_warnings():
@@ -152,14 +152,11 @@ def spark_errors(what: str, refuse: Callable[[str, str], RankveilError]) -> Iter
             raise
         text = str(error)
         if "ModuleNotFoundError" in text and "rankveil" in text:
-            raise refuse(
+            raise refusal(
                 f"{what}: the executors cannot import rankveil.",
-                "Install rankveil on every worker, or ship an environment that holds it (docs/scaling.md).",
+                remedy="Install rankveil on every worker, or ship an environment that holds it (docs/scaling.md).",
             ) from None
-        raise refuse(
-            f"{what}: Spark reports {_kind(error)}.",
-            _LOOK_AT_LOG,
-        ) from None
+        raise refusal(f"{what}: Spark reports {_kind(error)}.", remedy=_LOOK_AT_LOG) from None
 
 
 def _kind(error: Exception) -> str:

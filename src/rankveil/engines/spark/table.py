@@ -24,7 +24,7 @@ from rankveil.engines.source import check_names, open_table
 from rankveil.engines.spark import session as sessions
 from rankveil.engines.spark.tasks import PackRows
 from rankveil.engines.table import Piece, Table
-from rankveil.errors import RankveilError, TableError
+from rankveil.errors import TableError
 
 _SALTS = (0x52414E4B, 0x5645494C)  # two hashes of 64 bits each
 
@@ -48,7 +48,7 @@ class FrameTable(Table):
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows, partition after partition, through the driver."""
         wanted = list(self.schema.names if columns is None else columns)
-        with sessions.spark_errors(f"Table {self.name} cannot be read", _refuse):
+        with sessions.spark_errors(f"Table {self.name} cannot be read", TableError):
             packed = self.select(wanted).mapInArrow(PackRows(), "batch binary")
             for row in packed.toLocalIterator(prefetchPartitions=True):
                 for batch in pa.ipc.open_stream(bytes(row.batch)):
@@ -70,7 +70,7 @@ class FrameTable(Table):
         from pyspark.sql.functions import col, count, isnull, lit, xxhash64
         from pyspark.sql.functions import sum as total
 
-        with sessions.spark_errors(f"Table {self.name} cannot be read", _refuse):
+        with sessions.spark_errors(f"Table {self.name} cannot be read", TableError):
             columns = [col(_place(place)) for place in range(len(self.schema))]
             # Spark's hash passes over nulls, so where they are is hashed as well.
             parts = [*columns, *map(isnull, columns)]
@@ -95,7 +95,7 @@ def open_for_spark(spark: Any, source: object, *, separator: str | None, encodin
         return open_table(source, separator=separator, encoding=encoding)
     name = str(source)
     suffixes = {suffix.lower() for suffix in Path(name).suffixes}
-    with sessions.spark_errors(f"Table {Path(name).name} cannot be read", _refuse):
+    with sessions.spark_errors(f"Table {Path(name).name} cannot be read", TableError):
         if "://" not in name and Path(name).exists() and not suffixes & {".orc", ".json", ".jsonl"}:
             return open_table(source, separator=separator, encoding=encoding)
         if "://" not in name and not Path(name).exists():
@@ -135,7 +135,7 @@ def _csv(spark: Any, name: str, separator: str | None, encoding: str | None) -> 
 
 def frame_table(frame: Any, *, name: str = "of Spark", kind: str = "spark") -> FrameTable:
     """A data frame as a table."""
-    with sessions.spark_errors(f"Table {name} cannot be read", _refuse):
+    with sessions.spark_errors(f"Table {name} cannot be read", TableError):
         schema = frame.limit(0).toArrow().schema
     # A moment is released as the calendar day and time of the session's zone, without naming the zone.
     plain = [item.with_type(_without_zone(item.type)) for item in schema]
@@ -151,7 +151,3 @@ def _without_zone(found: pa.DataType) -> pa.DataType:
 
 def _place(number: int) -> str:
     return f"c{number}"
-
-
-def _refuse(problem: str, remedy: str) -> RankveilError:
-    return TableError(problem, remedy=remedy)

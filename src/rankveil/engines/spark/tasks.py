@@ -10,7 +10,7 @@ What a task has to refuse travels as a row: the text of an exception that Spark 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,13 +81,18 @@ def _refusal(content: bytes) -> errors.RankveilError:
     return error
 
 
-def _carried(work: Callable[[], Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
-    """The rows of a task, or its refusal as a row."""
-    try:
-        yield from work()
-    except errors.RankveilError as error:
-        said = (type(error).__name__, error.problem, error.remedy, error.cost)
-        yield _row(-1, 0, True, packed(said))
+class _Task:
+    """Gives the rows that `_run` makes of a partition, or its refusal as a row."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._run(batches)
+        except errors.RankveilError as error:
+            said = (type(error).__name__, error.problem, error.remedy, error.cost)
+            yield _row(-1, 0, True, packed(said))
+
+    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        raise NotImplementedError
 
 
 def _same_version(version: str) -> None:
@@ -107,14 +112,11 @@ def _part() -> int:
 
 
 @dataclass(frozen=True)
-class FoldRows:
+class FoldRows(_Task):
     """Fold the rows of one partition of a data frame."""
 
     work: bytes
     version: str = __version__
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _carried(lambda: self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _same_version(self.version)
@@ -123,15 +125,12 @@ class FoldRows:
 
 
 @dataclass(frozen=True)
-class FoldFiles:
+class FoldFiles(_Task):
     """Fold pieces of files that the executors read by themselves; the partition holds the pieces' numbers."""
 
     work: bytes
     pieces: tuple[Piece, ...]
     version: str = __version__
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _carried(lambda: self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _same_version(self.version)
@@ -165,13 +164,10 @@ def _visible(piece: Piece) -> None:
 
 
 @dataclass(frozen=True)
-class MergeStates:
+class MergeStates(_Task):
     """Merge the states of several parts."""
 
     work: bytes
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _carried(lambda: self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         work: Fold[Any] = pickle.loads(self.work)
@@ -192,15 +188,12 @@ def merge_results(work: Fold[Any], found: Iterator[Result]) -> Result:
 
 
 @dataclass(frozen=True)
-class RunItems:
+class RunItems(_Task):
     """Do one piece of work per number in the partition."""
 
     task: bytes
     items: bytes
     version: str = __version__
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _carried(lambda: self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _same_version(self.version)

@@ -10,11 +10,11 @@ from typing import Any
 
 from starlette.responses import Response
 
+from rankveil.consent import check_consent, weak
 from rankveil.declare import Plan
 from rankveil.errors import PlanError, RankveilError
-from rankveil.meaning import in_words, needs_consent, needs_words
+from rankveil.meaning import in_words, needs_words
 from rankveil.methods import method_named
-from rankveil.pipeline import check_consent
 from rankveil.web import jobs
 from rankveil.web.budget import BudgetView, budget_view, set_cap
 from rankveil.web.columns import guesses_left
@@ -45,7 +45,7 @@ def _page(ask: Ask, working: Working, error: RankveilError | None, status: int =
         plan_sha256=plan.sha256(),
         method=method,
         large=in_words(epsilon, delta) if method.differentially_private and needs_words(epsilon, delta) else None,
-        needs_consent=method.differentially_private and needs_consent(epsilon, delta),
+        needs_consent=weak(plan, method),
         budget=budget,
         trouble=trouble,
         guesses_left=guesses_left(plan),

@@ -1,0 +1,69 @@
+"""What a person has to agree to before a release, and what a plan may not ask of a method. Reads no data."""
+
+from __future__ import annotations
+
+from rankveil.declare import Plan
+from rankveil.errors import GuaranteeError, PlanError
+from rankveil.meaning import LARGE_DELTA, NEEDS_CONSENT, beyond, in_words
+from rankveil.methods import Method, method_named
+
+
+def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon: bool = False) -> Method:
+    """The plan's method, if everything a person has to agree to has been agreed to."""
+    method = method_named(plan.release.method)
+    _refuse_misfit(plan, method)
+    if not method.differentially_private and not accept_no_guarantee:
+        raise GuaranteeError(
+            f"The method {method.name} does not give differential privacy. {method.why_not}",
+            remedy="Use it for comparison only, and say so: --accept-no-guarantee (Python: accept_no_guarantee=True)."
+            " For a release with a guarantee choose another method: rankveil methods.",
+        )
+    if weak(plan, method) and not accept_large_epsilon:
+        raise GuaranteeError(
+            in_words(plan.release.epsilon, plan.release.delta),
+            remedy=f"Choose an ε of at most {NEEDS_CONSENT} (1 is common) and a δ of at most {LARGE_DELTA:f} (1e-9 is)."
+            " Or say that you mean it, ε or δ: --accept-large-epsilon (Python: accept_large_epsilon=True).",
+        )
+    if plan.guesses:
+        raise GuaranteeError(
+            f"The plan holds guesses taken from the data that nobody has confirmed:\n{_listed_guesses(plan)}",
+            remedy="Replace each by what is publicly known about the column (not by what the table shows), then delete"
+            " the column's line `unconfirmed = [...]` (and that of [table]).",
+        )
+    return method
+
+
+def _refuse_misfit(plan: Plan, method: Method) -> None:
+    if method.needs_clusters and plan.release.k is None:
+        raise PlanError(
+            f"The method {method.name} forms clusters and the plan sets no k.",
+            remedy="Add k to [release], for example k = 10, or give --k.",
+        )
+    if plan.release.delta is not None and not method.uses_delta:
+        raise PlanError(
+            f"The method {method.name} is not made for a delta.",
+            remedy="Remove delta from [release]: what the method gives holds without it.",
+        )
+    unbounded = [name for name, entry in plan.columns.items() if getattr(entry, "bounds", "public") == "private"]
+    if unbounded and not method.finds_bounds:
+        raise PlanError(
+            f"The method {method.name} cannot find private bounds, which column {unbounded[0]!r} asks for.",
+            remedy="Give the column public limits (lower and upper), or use the method synthetic or aligned.",
+        )
+    if plan.impossible and method.name != "synthetic":
+        raise PlanError(
+            f"The method {method.name} does not keep to `impossible`.", remedy="Remove its entries, or use synthetic."
+        )
+
+
+def weak(plan: Plan, method: Method) -> list[str]:
+    """In what the plan's guarantee is so weak that somebody has to say yes to it."""
+    return beyond(plan.release.epsilon, plan.release.delta) if method.differentially_private else []
+
+
+def _listed_guesses(plan: Plan) -> str:
+    """All of them; places with the same guesses share a line."""
+    places: dict[tuple[str, ...], list[str]] = {}
+    for place, entries in plan.guesses.items():
+        places.setdefault(entries, []).append(place)
+    return "\n".join(f"  {', '.join(named)}: {', '.join(entries)}" for entries, named in places.items())

@@ -1,0 +1,169 @@
+"""A release, from a table and a plan to protected rows and their certificate: the steps called in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rankveil.certificate import Certificate, certify
+from rankveil.consent import check_consent, weak
+from rankveil.declare import Plan, declare
+from rankveil.declare.dataset import Dataset
+from rankveil.engines import Engine, RowsDone, Table, metered
+from rankveil.engines.spark import engine_for, is_spark_frame
+from rankveil.errors import BudgetError
+from rankveil.fragments import fragment
+from rankveil.ledger import Booking
+from rankveil.methods import Method, budget_of
+from rankveil.noise import RandomSource, SystemSource
+from rankveil.write import FileFormat, OutputFolder, Written, publish_files, publish_frame
+
+_ROWS_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Release:
+    """A protected table and its certificate.
+
+    `table` is of the kind that went in (Arrow for a file), or None if the release was written to `folder`. A data frame
+    of Spark is made when it is asked for its rows, and gives the same ones each time.
+    """
+
+    table: Any
+    certificate: Certificate
+    folder: Path | None = None
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what holds, and the first rows of the protected table."""
+        rows = None
+        if self.table is not None and not is_spark_frame(self.table):  # showing a frame would make Spark compute it
+            first = pa.table(self.table[:_ROWS_SHOWN])  # pandas, polars and Arrow all slice rows this way
+            columns = [[str(value) for value in column.to_pylist()] for column in first.columns]
+            rows = (first.column_names, list(zip(*columns, strict=True)))
+        return fragment(
+            "Release" if self.folder is None else f"Release in {self.folder.name}/",
+            warning=self.certificate.warning,
+            facts=self.certificate.facts(),
+            table=rows,
+            footer=None if rows is None else f"The first {_ROWS_SHOWN} of {self.certificate.rows:,} protected rows.",
+        )
+
+
+def release(
+    table: object,
+    plan: Plan | str | Path,
+    *,
+    out: str | Path | None = None,
+    accept_no_guarantee: bool = False,
+    accept_large_epsilon: bool = False,
+    overwrite: bool = False,
+    escape_formulas: bool = False,
+    engine: Engine | None = None,
+    source: RandomSource | None = None,
+    ledger: str | Path | None = None,
+    reference: str = "",
+    name: str = "",
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    progress: Callable[[str], None] = lambda stage: None,
+    rows_done: RowsDone | None = None,
+) -> Release:
+    """Publish a protected version of `table` as `plan` describes.
+
+    `table` is a path to a CSV or Parquet file, to a folder of them or a pattern of such paths; a pandas, polars or
+    Spark frame; or anything with the Arrow C stream.
+    With `out`, the release and its certificate are written to that folder. A method without a guarantee
+    (`published:...`) needs `accept_no_guarantee=True`, an ε above 20 `accept_large_epsilon=True`. `escape_formulas`
+    puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. The release is
+    entered in the ledger (by default the user's own, see `rankveil ledger`) before noise is drawn, and is not given
+    back if the run fails. `reference` is noted with that entry, so that whoever started a release can find out later
+    whether it was paid for. `name` is what the ledger calls the table; by default the plan's `[publication] title`, or
+    the name of the file. `source` is for tests: anything but the system's generator marks the certificate as not for
+    release, and leaves the ledger alone.
+    `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
+    (None if nobody knows).
+    """
+    plan = plan if isinstance(plan, Plan) else Plan.load(plan)
+    source = SystemSource() if source is None else source
+    agreed = accept_large_epsilon or not source.releasable  # a test releases nothing
+    method = check_consent(plan, accept_no_guarantee=accept_no_guarantee, accept_large_epsilon=agreed)
+
+    engine = engine_for(table) if engine is None else engine
+    opened = engine.open(table, separator=plan.table.separator, encoding=plan.table.encoding)
+    schema = declare(plan, opened)
+    engine.refuse(method.reads_records(schema), out)
+    form = _file_format(plan, opened, escape_formulas=escape_formulas and out is not None)
+    folder = None if out is None else OutputFolder(out, form, overwrite=overwrite)
+    if folder is not None:
+        folder.refuse_to_replace([part.path for part in opened.parts])
+
+    progress("reading the table and grouping")
+    meter = metered(rows_done)
+    prepared = method.prepare(Dataset(schema, opened, engine, meter), plan.release.k or 1)
+    method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
+    # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
+    booking = _entered(ledger, plan, method, opened, engine, reference, name, clock) if source.releasable else Booking()
+    budget = budget_of(plan)
+    with booking.stands():
+        progress("drawing noise")
+        protected = method.protect(prepared, budget, source)
+        del prepared  # exact counts can be millions of numbers
+        progress("linking columns")
+        rows = method.rows(protected, budget, source)
+        del protected
+
+        @cache  # made once, for it says when
+        def certified(written: Written | None = None) -> Certificate:
+            entry = booking.reservation
+            return certify(plan, method, rows, form, entry, clock(), written, for_release=source.releasable)
+
+        if folder is None:
+            made = publish_frame(rows, opened, engine)
+            with suppress(BudgetError):  # the frame is made and paid for; the ledger shows it as not published
+                booking.published("in memory")
+            return Release(made, certified())
+        progress("writing")
+        written = publish_files(rows, folder, lambda written: certified(written).to_json(), engine, meter)
+    with booking.stands(f"Release and certificate are in {folder.path}; only a note of that is missing."):
+        booking.published(f"sha256 {written.sha256}")
+    return Release(None, certified(written), folder.path)
+
+
+def _file_format(plan: Plan, table: Table, *, escape_formulas: bool) -> FileFormat:
+    """How the release is written: as the table was."""
+    if table.format != "csv":
+        return FileFormat("parquet", decimal=plan.table.decimal_mark)
+    separator = table.dialect.separator if table.dialect else plan.table.separator or ","
+    return FileFormat("csv", separator, escape_formulas, plan.table.decimal_mark)
+
+
+def _entered(
+    path: str | Path | None,
+    plan: Plan,
+    method: Method,
+    table: Table,
+    engine: Engine,
+    reference: str,
+    name: str,
+    clock: Callable[[], datetime],
+) -> Booking:
+    said = [method.name, *(f"{what} accepted" for what in weak(plan, method))]
+    return Booking.enter(
+        path,
+        table,
+        engine,
+        epsilon=Fraction(plan.release.epsilon) if method.differentially_private else None,
+        delta=Fraction(plan.release.delta or 0),
+        note=", ".join([*said, *([f"reference {reference}"] if reference else [])]),
+        name=plan.publication.title or name,
+        population=plan.release.population,
+        reading=plan.text_reading,
+        clock=clock,
+    )
