@@ -21,7 +21,7 @@ FEWEST_ROWS = 1 << 12
 ROUNDS = 6
 RAKES = 3
 MOVES = 2
-LAST_RAKES = 6
+LAST_RAKES = 12
 RAREST_PROPOSAL = 1e-3
 
 # Fit: the full table
@@ -59,3 +59,5 @@ ROWS_BETWEEN_ROUNDS = 1 << 14
 SIGN_NOISE, LEAST_FOR_SIGNS, MOST_FOR_SIGNS = 0.05, 0.15, 0.3
 CONDITIONAL_SWEEPS = 20
 ASSUMED_ROWS = 10_000
+EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)  # deviations: limits below which cells of a sparse table may be emptied
+MARGIN_SWEEPS = 10

@@ -54,7 +54,13 @@ class Term:
                 stride *= size
             expected = _expected(table, masses, rows)
             variance = table.deviation**2
-        measured = table.noisy.ravel().astype(np.float64)
+        measured = table.noisy if table.parity else _consistent(table, masses)
+        prior_variance = _prior_variance(measured.ravel(), expected, variance)
+        if not table.parity:
+            kept = _sparse(measured, expected.reshape(measured.shape), variance, prior_variance)
+            if kept is not measured:
+                measured, prior_variance = kept, math.inf
+        measured = measured.ravel().astype(np.float64)
         return cls(
             tuple(order[name] for name in table.columns),
             tuple(places),
@@ -62,7 +68,7 @@ class Term:
             measured,
             variance,
             expected,
-            _prior_variance(measured, expected, variance),
+            prior_variance,
             np.zeros(len(measured)),
         )
 
@@ -118,6 +124,42 @@ def _expected_parity(table: TableMeasurement, masses: Mapping[str, Floats], rows
     for name, group in zip(table.columns, table.groups, strict=True):
         balance *= 1 - 2 * float(masses[name][group == 1].sum()) / rows
     return np.maximum(np.array([1 + balance, 1 - balance]) * rows / 2, rules.FEWEST_EXPECTED)
+
+
+def _consistent(table: TableMeasurement, masses: Mapping[str, Floats]) -> Floats:
+    """The noisy table with the margins that all measurements together suggest, by least squares."""
+    counts: Floats = table.noisy
+    for axis, (name, group) in enumerate(zip(table.columns, table.groups, strict=True)):
+        others = tuple(other for other in range(counts.ndim) if other != axis)
+        size = counts.shape[axis]
+        lacking = np.bincount(group, masses[name], minlength=size) - counts.sum(axis=others)
+        counts = counts + np.expand_dims(lacking * (size / counts.size), others)
+    return counts
+
+
+def _sparse(counts: Floats, expected: Floats, variance: float, prior_variance: float) -> Floats:
+    """The table with cells of mere noise emptied, where its records are in few of its cells.
+
+    That is where emptying all cells below a limit has less risk (Stein's unbiased estimate) than shrinking all towards
+    independence. What is left keeps the table's margins.
+    """
+    shrinking = variance / (1 + variance / (expected**2 * prior_variance))
+    best, limit = float(shrinking.sum()), 0.0
+    for deviations in rules.EMPTY_BELOW:
+        cut = deviations**2 * variance
+        kept = counts > math.sqrt(cut)
+        risk = float(np.where(kept, cut + variance, counts**2 - variance).sum())
+        if risk < best:
+            best, limit = risk, math.sqrt(cut)
+    if not limit:
+        return counts
+    kept_counts = np.maximum(counts - limit, 0.0) + rules.FEWEST_EXPECTED * expected
+    for _ in range(rules.MARGIN_SWEEPS):
+        for axis in range(counts.ndim):
+            others = tuple(other for other in range(counts.ndim) if other != axis)
+            wanted, found = expected.sum(axis=others), kept_counts.sum(axis=others)
+            kept_counts = kept_counts * np.expand_dims(wanted / found, others)
+    return kept_counts
 
 
 def _prior_variance(measured: Floats, expected: Floats, variance: float) -> float:
