@@ -48,6 +48,7 @@ def _member(archive: bytes, name: str) -> bytes:
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as opened:
             return opened.read(next(path for path in opened.namelist() if path.endswith(name)))
+    file.seek(0)
     with tarfile.open(fileobj=file) as opened:
         found = opened.extractfile(next(path for path in opened.getnames() if path.endswith(name)))
         assert found is not None
