@@ -7,7 +7,8 @@ launch.py        one command under limits, and what it cost (a script)
 runners/         one script per peer, executed in its environment
 running.py       one run: request, runner, measures, result
 measuring.py     the measures, on a released table
-cache.py         results of single runs, as files
+cells.py         public cells of numbers, for peers that leave them to their users
+cache.py         results of single runs, as files (not in git)
 schedule.py      which runs are still to be made, in which order
 ranking.py       measures to one figure per system; wins and losses
 page.py          the section of docs/benchmarks.md

@@ -15,7 +15,7 @@ from benchmarks.peers import page, timing
 from benchmarks.peers.cache import Cache, Run
 from benchmarks.peers.data import DATA, ROOT
 from benchmarks.peers.held_out import TABLES
-from benchmarks.peers.measuring import Yardstick, code_fingerprint
+from benchmarks.peers.measuring import Yardstick
 from benchmarks.peers.ranking import compare
 from benchmarks.peers.running import DELTA, K, Limits, Workshop, current_fingerprint, machine, measured_again, run
 from benchmarks.peers.schedule import missing, pair_runs
@@ -37,13 +37,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _write(RESULTS / "timing.json", result)
         print(timing.summary(result))
         return
-    cache = Cache(options.cache)
+    cache, known = Cache(options.cache), Known.of(options.result, options.again)
     _drop(cache, systems, options)
     if options.measure_again:
         measure_again(workshop, cache, options)
     elif not options.only_report:
-        work(workshop, cache, systems, options, limits)
-    result = collected(cache, options.runs)
+        work(workshop, cache, systems, options, limits, known)
+    result = collected(cache, options.runs, known)
     _write(options.result, result)
     text = page.summary(result)
     print(text)
@@ -51,12 +51,48 @@ def main(arguments: Sequence[str] | None = None) -> None:
         page.write(result, RESULTS / "timing.json")
 
 
-def work(workshop: Workshop, cache: Cache, systems: list[System], options: argparse.Namespace, limits: Limits) -> None:
+class Known:
+    """The result as it is committed: what it says of a pair stands until there are runs of it here.
+
+    So neither the page nor the next comparison needs the runs themselves, which are many files and stay out of git.
+    """
+
+    def __init__(self, result: dict[str, Any], forgotten: Sequence[str] = ()) -> None:
+        pairs = [*result.get("pairs", []), *result.get("held_out", {}).get("pairs", [])]
+        self._entries = {
+            (pair["data"], pair["epsilon"]): {n: e for n, e in pair["systems"].items() if n not in forgotten}
+            for pair in pairs
+        }
+
+    @classmethod
+    def of(cls, path: Path, forgotten: Sequence[str]) -> Known:
+        return cls(json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}, forgotten)
+
+    def pair(self, data: str, epsilon: str) -> dict[str, dict[str, Any]]:
+        return self._entries.get((data, epsilon), {})
+
+    def settled(self, system: System, data: str, epsilon: str) -> bool:
+        """Whether it is known by the code of today."""
+        entry = self.pair(data, epsilon).get(system.name)
+        return entry is not None and entry.get("fingerprint") == current_fingerprint(system, TABLES[data])
+
+
+NOTHING_KNOWN = Known({})
+
+
+def work(
+    workshop: Workshop,
+    cache: Cache,
+    systems: list[System],
+    options: argparse.Namespace,
+    limits: Limits,
+    known: Known = NOTHING_KNOWN,
+) -> None:
     """Make missing runs until none is left or the time is up."""
     end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
     rulers: dict[str, Yardstick] = {}
     epsilons = [epsilon for epsilon in _ORDER if epsilon in options.epsilons]
-    for todo in missing(cache, systems, options.data, epsilons, options.runs):
+    for todo in missing(cache, systems, options.data, epsilons, options.runs, known.settled):
         if time.monotonic() > end:
             print("... time is up; the next call resumes", file=sys.stderr)
             return
@@ -99,28 +135,26 @@ def _drop(cache: Cache, systems: list[System], options: argparse.Namespace) -> N
                         cache.forget(data, epsilon, system.slug, made.seed)
 
 
-def collected(cache: Cache, runs: int) -> dict[str, Any]:
-    """The whole result, from the cache alone."""
+def collected(cache: Cache, runs: int, known: Known = NOTHING_KNOWN) -> dict[str, Any]:
+    """The whole result: from the cache, and where that knows nothing of a system from what is known already."""
     pairs, held_out, versions, stale, machines = [], [], {}, {}, {}
-    prints = {name: system.fingerprint() for name, system in SYSTEMS.items() if not system.not_here}
-    measures = code_fingerprint()
+    here = {name: system for name, system in SYSTEMS.items() if not system.not_here}
     for data in TABLES:
+        now = {name: current_fingerprint(system, TABLES[data]) for name, system in here.items()}
         for epsilon in EPSILONS:
-            found = {
-                name: pair_runs(cache, system, data, epsilon, runs)
-                for name, system in SYSTEMS.items()
-                if not system.not_here
-            }
-            (pairs if data in DATA else held_out).append(compare(data, epsilon, found))
-            for name, made in found.items():
-                now = {**prints[name], "data": TABLES[data].fingerprint, "measures": measures}
-                old = sum(one.fingerprint != now for one in made)
-                if old:
-                    stale[name] = stale.get(name, 0) + old
-                versions |= {one.system: one.version for one in made if one.version}
-                for one in made:
-                    text = json.dumps({key: value for key, value in one.machine.items() if key != "load"})
-                    machines[text] = machines.get(text, 0) + 1
+            found = {name: pair_runs(cache, system, data, epsilon, runs) for name, system in here.items()}
+            pair = compare(data, epsilon, found, known.pair(data, epsilon))
+            (pairs if data in DATA else held_out).append(pair)
+            for name, entry in pair["systems"].items():
+                if entry["status"] == "not here":
+                    continue
+                made = entry["runs"] + entry.get("failed_runs", 0) or 1
+                if entry.get("fingerprint") != now[name]:
+                    stale[name] = stale.get(name, 0) + made
+                if entry["version"]:
+                    versions[name] = entry["version"]
+                text = json.dumps(entry.get("machine", {}))
+                machines[text] = machines.get(text, 0) + made
     return {
         "pairs": pairs,
         **_won(pairs),
@@ -161,9 +195,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cap", type=int, default=900, help="processor seconds a run may take (900)")
     parser.add_argument("--minutes", type=float, help="start no run after so many minutes; the next call resumes")
     parser.add_argument(
-        "--again", nargs="+", choices=SYSTEMS, default=[], metavar="NAME", help="forget their runs first"
+        "--again", nargs="+", choices=SYSTEMS, default=[], metavar="NAME", help="forget what is known of them"
     )
-    parser.add_argument("--only-report", action="store_true", help="make no run; compare what the cache holds")
+    parser.add_argument("--only-report", action="store_true", help="make no run; compare what is known")
     parser.add_argument("--measure-again", action="store_true", help="measure kept tables anew; run nothing")
     parser.add_argument(
         "--only-timing", action="store_true", help="time and memory on Adult at ε = 1; for a quiet machine"

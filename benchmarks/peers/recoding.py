@@ -2,7 +2,7 @@
 
 Before the peer sees the table, every number becomes a label: its value where a column has at most 32 values, or at
 most two for each cell it would have, else the cell it lies in. There are about 2·sqrt(records per unit of noise) cells,
-at least 6 and at most 200, finer towards zero where the range holds it, as ours are. A released label becomes a value
+at least 6 and at most 200, finer towards zero where the range holds it (cells.py). A released label becomes a value
 drawn uniformly from its cell. All of it follows from the public description of the columns, n, ε and δ, so the peer's
 guarantee stands. (A peer whose neighbours differ in n would have to spend a little on n; it is lent that, too.)
 
@@ -13,19 +13,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.peers.cells import cell_edges
 from benchmarks.peers.data import Data, labels
+from benchmarks.peers.runners.shared.runner import rho_of
 from benchmarks.peers.systems import Scope
-from rankveil.declare import declare_alone
-from rankveil.measure.accounting import rho_within
-from rankveil.measure.counts import CountGrid
-from rankveil.measure.marginals.partition import TreeShape, nested_edges
 
 FEW_VALUES = 32
 FEWEST_CELLS, MOST_CELLS = 6, 200
@@ -33,7 +30,7 @@ FEWEST_CELLS, MOST_CELLS = 6, 200
 
 def cell_count(rows: int, columns: int, epsilon: str, delta: str) -> int:
     """For mechanisms that spend about half of their budget on single columns."""
-    per_column = float(rho_within(Fraction(epsilon), Fraction(delta))) / 2 / columns
+    per_column = rho_of(float(epsilon), float(delta)) / 2 / columns
     deviation = 1 / math.sqrt(2 * per_column)
     return min(MOST_CELLS, max(FEWEST_CELLS, round(2 * math.sqrt(rows / deviation))))
 
@@ -51,8 +48,6 @@ class Recoding:
     def starts(self) -> dict[str, np.ndarray]:
         """First values of the cells of each number that is recoded, and one past its last value."""
         cells = cell_count(self.rows, len(self.data.columns), self.epsilon, self.delta)
-        shape = TreeShape(leaves=cells, branching=cells, outlined=True)
-        declared = {column.name: column for column in declare_alone(self.data.plan).columns}
         found = {}
         for column in self.data.columns:
             if column["kind"] == "integer":
@@ -60,8 +55,7 @@ class Recoding:
                 if values <= (max(FEW_VALUES, 2 * cells) if self.scope == "all" else FEW_VALUES):
                     found[name] = lower + np.arange(values + 1)
                 elif self.scope == "all":
-                    [edges] = nested_edges(CountGrid(declared[name]), shape)
-                    found[name] = lower + edges
+                    found[name] = cell_edges(lower, column["upper"], cells)
         return found
 
     def recode(self, table: Path, target: Path) -> None:

@@ -97,7 +97,7 @@ def execute(workshop: Workshop, system: System, data: Data, epsilon: str, seed: 
         python = interpreter(system, workshop.folder)
     except EnvironmentFailed as failure:
         return Cost("failed", trimmed(str(failure), data), 0.0, 0.0, 0.0, {})
-    command = [str(python), "-P", str(system.runner), str(folder / "request.json")]
+    command = [str(python), *system.command, str(folder / "request.json")]
     cost = launched(command, folder, limits, _surroundings(system, folder))
     report_file = folder / "report.json"
     report = json.loads(report_file.read_text(encoding="utf-8")) if report_file.exists() else {}

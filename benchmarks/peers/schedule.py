@@ -7,7 +7,7 @@ failure is tried once more with the next seed, then stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.peers.cache import Cache, Run
@@ -42,13 +42,23 @@ def wanted_runs(system: System, made: Sequence[Run], runs: int) -> int:
 
 
 def missing(
-    cache: Cache, systems: Sequence[System], data: Sequence[str], epsilons: Sequence[str], runs: int
+    cache: Cache,
+    systems: Sequence[System],
+    data: Sequence[str],
+    epsilons: Sequence[str],
+    runs: int,
+    settled: Callable[[System, str, str], bool] = lambda *_: False,
 ) -> Iterator[Work]:
-    """Looks into the cache again before each run, so what has been learnt of a system counts at once."""
+    """Looks into the cache again before each run, so what has been learnt of a system counts at once.
+
+    `settled` says that an earlier result, of the same code, stands for a pair of which the cache knows nothing.
+    """
     for seed in range(1, runs + 1):
         for system in systems:
             for epsilon in filter(system.takes_part, epsilons):
                 for name in data:
                     made = pair_runs(cache, system, name, epsilon, runs)
+                    if not made and settled(system, name, epsilon):
+                        continue
                     if seed <= wanted_runs(system, made, runs) and all(run.seed != seed for run in made):
                         yield Work(system, name, epsilon, seed)

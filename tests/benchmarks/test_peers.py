@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from types import ModuleType
 
 import jsonschema
 import numpy as np
@@ -349,6 +352,7 @@ def test_systems_without_a_claim_are_shown_but_neither_ranked_nor_a_yardstick() 
     assert found["systems"][OURS]["utility"] == 1
     assert found["systems"]["smartnoise AIM"] == {
         "status": "failed", "runs": 0, "message": "ValueError: no", "version": "1", "processor_seconds": 1.0,
+        "fingerprint": {}, "machine": {},
     }  # fmt: skip
     assert found["systems"]["sdcMicro"]["status"] == "not here"
 
@@ -428,6 +432,113 @@ def test_the_old_sampler_of_two_peers_is_named_beside_every_claim_to_be_ahead_of
         assert boast not in readme
 
 
+def test_the_page_says_that_both_samplers_ran_only_where_both_did() -> None:
+    as_installed = made_run("smartnoise MST", measures=dict.fromkeys(_ALL, 0.3))
+    pairs = [ranking.compare("census", "1", {OURS: [made_run(OURS)], "smartnoise MST": [as_installed]})]
+    assert not page._repaired(pairs)
+    twin = "smartnoise MST (repaired sampler)"
+    runs = {OURS: [made_run(OURS)], "smartnoise MST": [as_installed], twin: [replace(as_installed, system=twin)]}
+    assert page._repaired([ranking.compare("census", "1", runs)])
+
+
+# What is known without the runs themselves, which are not in git
+
+
+def test_a_result_is_the_same_from_the_runs_and_from_an_earlier_result(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    for made in (made for runs in pair(0.2, 0.3).values() for made in runs):
+        cache.put(replace(made, data="census"), SYSTEMS[made.system].slug)
+    first = json.loads(json.dumps(command.collected(cache, 5)))
+    again = json.loads(json.dumps(command.collected(Cache(tmp_path / "none"), 5, command.Known(first))))
+    for result in (first, again):
+        del result["machine"]["load"]
+    assert again == first
+    forgotten = command.collected(Cache(tmp_path / "none"), 5, command.Known(first, ["smartnoise MST"]))
+    assert "smartnoise MST" in forgotten["pairs"][4]["ranked_systems_not_run"]
+
+
+def test_runs_here_take_the_place_of_what_an_earlier_result_says(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    known = command.Known({"pairs": [ranking.compare("census", "1", pair(0.2, 0.3))]})
+    cache.put(made_run("smartnoise MST", data="census", measures=dict.fromkeys(_ALL, 0.1)), "smartnoise-MST")
+    found = next(p for p in command.collected(cache, 5, known)["pairs"] if (p["data"], p["epsilon"]) == ("census", "1"))
+    assert found["systems"]["smartnoise MST"]["measures"]["jsd"] == 0.1
+    assert found["systems"][OURS]["measures"]["jsd"] == 0.2
+    assert found["ours_at_or_above_best_peer"] is False
+
+
+def test_what_is_known_of_today_s_code_is_not_run_again_and_what_is_not_is(tmp_path: Path) -> None:
+    system = SYSTEMS["smartnoise MST"]
+    today = running.current_fingerprint(system, DATA["census"])
+    known = [
+        command.Known(
+            {"pairs": [ranking.compare("census", "1", {system.name: [made_run(system.name, fingerprint=code)]})]}
+        )
+        for code in (today, {**today, "runner": "other"})
+    ]
+    wanted = [
+        [work.seed for work in missing(Cache(tmp_path), [system], ["census"], ["1"], 2, each.settled)] for each in known
+    ]
+    assert wanted == [[], [1, 2]]
+
+
+# The repaired sampler
+
+
+@pytest.fixture
+def sampler(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(Path(command.__file__).parent / "runners" / "shared"))
+    return importlib.import_module("mbi_sampler")
+
+
+def test_rows_drawn_from_a_ring_of_columns_have_the_pairs_of_its_model(sampler: ModuleType) -> None:
+    """a-b, b-c, c-d, d-a measured. Eliminating a joins b and d, which no table measured: cliques abd and bcd."""
+    rng = np.random.default_rng(2)
+    ring = [rng.random((3, 3)) ** 4 for _ in range(4)]
+    joint = np.einsum("ab,bc,cd,da->abcd", *ring)
+    joint /= joint.sum()
+    marginals = {("a", "b", "d"): joint.sum(axis=2), ("b", "c", "d"): joint.sum(axis=0)}
+    rows = 50_000
+    drawn = sampler.drawn(marginals, ["a", "b", "c", "d"], rows, np.random.default_rng(1))
+    counts = np.zeros(joint.shape)
+    np.add.at(counts, tuple(drawn[name] for name in "abcd"), 1)
+    for first, second in combinations(range(4), 2):
+        others = tuple({0, 1, 2, 3} - {first, second})
+        assert np.abs(counts.sum(axis=others) / rows - joint.sum(axis=others)).sum() / 2 < 0.006
+    # Within a clique shares are rounded, not drawn: far closer than chance, whose total variation is some 0.004.
+    assert np.abs(counts.sum(axis=(1, 2)) / rows - joint.sum(axis=(1, 2))).sum() / 2 < 0.0005
+    # What mbi 1.1.0 does, with the same model: d does not know of b.
+    blind = {("a", "b"): joint.sum(axis=(2, 3)), ("b", "c"): joint.sum(axis=(0, 3)), ("c", "d"): joint.sum(axis=(0, 1))}
+    wrong = sampler.drawn(blind, ["a", "b", "c", "d"], rows, np.random.default_rng(1))
+    missed = np.zeros((3, 3))
+    np.add.at(missed, (wrong["a"], wrong["d"]), 1)
+    assert np.abs(missed / rows - joint.sum(axis=(1, 2))).sum() / 2 > 0.05
+
+
+def test_which_row_of_a_group_gets_a_value_is_chance(sampler: ModuleType) -> None:
+    values = sampler.drawn({("a",): np.array([1.0, 1.0])}, ["a"], 1000, np.random.default_rng(1))["a"]
+    assert values.sum() == 500
+    assert 100 < np.count_nonzero(np.diff(values)) < 900  # neither sorted nor alternating
+
+
+def test_a_value_without_mass_is_never_drawn_and_rows_without_a_share_follow_the_column(sampler: ModuleType) -> None:
+    table = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]])  # b given a, which the marginal says is never 1
+    rng = np.random.default_rng(1)
+    assert set(sampler._given([np.array([0, 0, 1])], table, 3, rng).tolist()) == {1}
+
+
+def test_systems_with_the_repaired_sampler_run_the_same_runner_in_the_same_environment() -> None:
+    repaired = [system for system in SYSTEMS.values() if system.repaired]
+    assert len(repaired) == 5
+    for system in repaired:
+        twin = SYSTEMS[system.name.removesuffix(" (repaired sampler)")]
+        assert (system.runner, system.requirements, system.lines) == (twin.runner, twin.requirements, twin.lines)
+        assert Path(system.command[1]).name == "repaired.py"
+        assert system.command[-1] == twin.command[-1] == str(system.runner)
+        assert {k: v for k, v in system.fingerprint().items() if k != "sampler"} == twin.fingerprint()
+        assert "(" not in system.slug
+
+
 def test_every_runner_marks_what_its_user_writes_and_has_pinned_requirements() -> None:
     for system in SYSTEMS.values():
         if system.not_here:
@@ -443,10 +554,10 @@ def test_only_lines_that_do_something_are_counted() -> None:
     assert essential_lines("x\n# user: begin\na = 1\n\n# why\nb = 2\n# user: end\ny\n") == 2
 
 
-def test_a_fingerprint_ignores_comments_and_layout_but_not_code(tmp_path: Path) -> None:
+def test_a_fingerprint_ignores_comments_layout_and_imports_but_not_code(tmp_path: Path) -> None:
     path = tmp_path / "code.py"
     prints = []
-    for text in ('"""Doc."""\nx = 1\n', "# note\nx  =  1\n", "x = 2\n"):
+    for text in ('"""Doc."""\nx = 1\n', "# note\nimport a.b\nx  =  1\n", "x = 2\n"):
         path.write_text(text)
         prints.append(meaning(path))
     assert prints[0] == prints[1] != prints[2]
