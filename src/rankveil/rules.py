@@ -18,7 +18,7 @@ LEAST_BEND = 0.02
 
 # Fit: rows
 FEWEST_ROWS = 1 << 12
-ROUNDS = 6
+ROUNDS = 8
 RAKES = 3
 MOVES = 2
 LAST_RAKES = 12
@@ -61,3 +61,5 @@ CONDITIONAL_SWEEPS = 20
 ASSUMED_ROWS = 10_000
 EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)  # deviations: limits below which cells of a sparse table may be emptied
 MARGIN_SWEEPS = 10
+RECORDS_PER_CELL = 8.0  # on average: finer tables are about single records
+CONDITIONAL_PROPOSALS = 2

@@ -62,33 +62,66 @@ class RowSet:
 
 
 @dataclass(frozen=True)
+class Proposal:
+    """Where new cells of a column come from: its own masses, or those it has given the cell of another column."""
+
+    given: int | None  # the other column
+    group: NDArray[np.int64] | None  # of the other column's base cells
+    reach: Floats  # cumulative chances: one list per group, each a step of 1 above the one before
+    log_chance: NDArray[np.float32]  # the same lists, flat
+    size: int  # cells of the column
+
+    @classmethod
+    def of(cls, chances: Floats, given: int | None = None, group: NDArray[np.int64] | None = None) -> Proposal:
+        """`chances`: groups of the other column x cells of this one; each list adds up to 1."""
+        size = chances.shape[1]
+        reach = np.cumsum(chances, axis=1)
+        reach[:, -1] = 1.0
+        steps = (reach + np.arange(len(chances))[:, None]).ravel()
+        return cls(given, group, steps, np.log(chances).astype(np.float32).ravel(), size)
+
+    def drawn(self, rows: RowSet, now: Cells, sampler: Sampler) -> tuple[Cells, NDArray[np.float32]]:
+        """A cell for every row, and how much likelier the way back is."""
+        places = sampler.uniform(rows.size)
+        if self.given is None or self.group is None:
+            proposed = np.searchsorted(self.reach[:-1], places, side="right").astype(now.dtype)
+            return proposed, self.log_chance[now] - self.log_chance[proposed]
+        first = self.group[rows.cells[self.given]]
+        found = np.minimum(np.searchsorted(self.reach, places + first, side="right"), first * self.size + self.size - 1)
+        proposed = (found - first * self.size).astype(now.dtype)
+        return proposed, self.log_chance[first * self.size + now] - self.log_chance[found]
+
+
+@dataclass(frozen=True)
 class Mover:
     """Moves of one column: where proposals come from, and the terms that decide."""
 
     column: int
     terms: tuple[int, ...]  # their places
     positions: tuple[int, ...]  # the column's place in each
-    reach: Floats  # cumulative chances of proposals
-    log_chance: NDArray[np.float32]
+    proposals: tuple[Proposal, ...]
 
     @classmethod
     def of(cls, column: int, mass: Floats, terms: Sequence[Term]) -> Mover:
-        chance = np.maximum(mass, rules.RAREST_PROPOSAL * mass.sum() / len(mass))
-        chance = chance / chance.sum()
+        """Proposals by itself, and given the columns it depends on most."""
+        chance = mass / mass.sum()
         here = [place for place, term in enumerate(terms) if column in term.columns]
+        pairs = [terms[place] for place in here if len(terms[place].columns) == 2 and terms[place].mask < 0]
+        pairs.sort(key=lambda term: -term.information)
+        proposals = [Proposal.of(chance[None, :])]
+        proposals += [_given_another(column, chance, term) for term in pairs[: rules.CONDITIONAL_PROPOSALS]]
         return cls(
             column,
             tuple(here),
             tuple(terms[place].columns.index(column) for place in here),
-            np.cumsum(chance)[:-1],
-            np.log(chance).astype(np.float32),
+            tuple(proposals),
         )
 
     def move(self, rows: RowSet, sampler: Sampler) -> None:
         """Propose a cell to every row, and take it by the Metropolis rule."""
         now = rows.cells[self.column]
-        proposed = np.searchsorted(self.reach, sampler.uniform(rows.size), side="right").astype(now.dtype)
-        gain = self.log_chance[now] - self.log_chance[proposed]
+        proposal = self.proposals[int(sampler.below(len(self.proposals), 1)[0])]
+        proposed, gain = proposal.drawn(rows, now, sampler)
         steps = []
         for place, position in zip(self.terms, self.positions, strict=True):
             term, sums = rows.terms[place], rows.sums[place]
@@ -105,15 +138,26 @@ class Mover:
             rows.sums[place][taken] += step[taken]
 
 
+def _given_another(column: int, chance: Floats, term: Term) -> Proposal:
+    """Proposals in proportion to the measured table of two columns, inside its cells to the column's own masses."""
+    own, other = term.columns.index(column), 1 - term.columns.index(column)
+    table = np.maximum(term.measured, rules.RAREST_PROPOSAL * term.expected).reshape(term.shape)
+    by_other = table if other == 0 else table.T
+    group = term.group(own)
+    inside = chance / np.bincount(group, chance)[group]
+    chances = by_other[:, group] * inside
+    return Proposal.of(chances / chances.sum(axis=1, keepdims=True), term.columns[other], term.group(other))
+
+
 def fit_rows(
     cells: list[Cells], terms: Sequence[Term], movers: Sequence[Mover], total: float, size: int, sampler: Sampler
 ) -> RowSet:
-    """`size` rows of equal weight, `total` together, that fit the terms. `cells`: where they start."""
+    """`size` weighted rows, `total` together, that fit the terms. `cells`: where they start."""
     rows = RowSet(cells, terms, np.full(len(cells[0]), total / len(cells[0])))
     for number in range(rules.ROUNDS):
         rows.rake(rules.RAKES)
         # The first rounds find the parameters roughly, for which few rows do.
-        left = max(rules.ROUNDS - 2 - number, 0)
+        left = max(rules.ROUNDS - 3 - number, 0)
         rows = rows.drawn_again(max(size >> left, min(size, rules.FEWEST_ROWS)), sampler)
         for _ in range(rules.MOVES):
             for place in sampler.permutation(len(movers)):

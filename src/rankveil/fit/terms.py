@@ -38,6 +38,19 @@ class Term:
     expected: Floats  # under independence, flat
     prior_variance: float
     parameters: Floats
+    shape: tuple[int, ...]  # cells per column; (2,) for a parity
+
+    def group(self, position: int) -> NDArray[np.int64]:
+        """The table's cell of each base cell of one of its columns."""
+        stride = math.prod(self.shape[position + 1 :])
+        return (self.places[position] // stride).astype(np.int64)
+
+    @property
+    def information(self) -> float:
+        """How much the measured table says beyond independence, in nats."""
+        share = np.maximum(self.measured, 0.0)
+        some = share > 0
+        return float((share[some] * np.log(share[some] / self.expected[some])).sum() / share.sum()) if some.any() else 0
 
     @classmethod
     def of(cls, table: TableMeasurement, order: Mapping[str, int], masses: Mapping[str, Floats], rows: int) -> Term:
@@ -70,6 +83,7 @@ class Term:
             expected,
             prior_variance,
             np.zeros(len(measured)),
+            table.noisy.shape,
         )
 
     @classmethod
@@ -85,6 +99,7 @@ class Term:
             np.maximum(mass, rules.FEWEST_EXPECTED),
             math.inf,
             np.zeros(size),
+            (size,),
         )
 
     def sums(self, cells: Sequence[Cells]) -> Index:

@@ -276,7 +276,7 @@ class _Asking:
 
     def _most_cells(self, deviation: float, strength: float) -> float:
         finer = 1 + rules.FINER_IF_STRONG * min(max(strength, 0.0) / 2, 1.0) ** 2
-        return rules.CELLS_PER_REACH * self.rows / deviation * finer
+        return min(rules.CELLS_PER_REACH * self.rows / deviation, self.rows / rules.RECORDS_PER_CELL) * finer
 
     def _groups(
         self, columns: Columns, most: float, deviation: float, largest: int = rules.MOST_CELLS
