@@ -42,7 +42,7 @@ class FullTable:
         tables = [term for term, _ in self._tables]
         self._penalty = np.concatenate(
             [term.variance / (term.expected * term.prior_variance) for term in tables]
-            + [[term.variance / term.prior_variance * (1 / term.expected).sum()] for term in self._parities]
+            + [[(term.variance / term.prior_variance / term.expected).sum()] for term in self._parities]
         )
         expected = [term.expected for term in tables] + [
             np.array([4 / (1 / term.expected).sum()]) for term in self._parities

@@ -80,13 +80,15 @@ class Proposal:
         steps = (reach + np.arange(len(chances))[:, None]).ravel()
         return cls(given, group, steps, np.log(chances).astype(np.float32).ravel(), size)
 
-    def drawn(self, rows: RowSet, now: Cells, sampler: Sampler) -> tuple[Cells, NDArray[np.float32]]:
-        """A cell for every row, and how much likelier the way back is."""
-        places = sampler.uniform(rows.size)
+    def drawn(
+        self, cells: Sequence[Cells], now: Cells, part: NDArray[np.int64] | slice, sampler: Sampler
+    ) -> tuple[Cells, NDArray[np.float32]]:
+        """A cell for each of some rows, and how much likelier the way back is."""
+        places = sampler.uniform(len(now))
         if self.given is None or self.group is None:
             proposed = np.searchsorted(self.reach[:-1], places, side="right").astype(now.dtype)
             return proposed, self.log_chance[now] - self.log_chance[proposed]
-        first = self.group[rows.cells[self.given]]
+        first = self.group[cells[self.given][part]]
         found = np.minimum(np.searchsorted(self.reach, places + first, side="right"), first * self.size + self.size - 1)
         proposed = (found - first * self.size).astype(now.dtype)
         return proposed, self.log_chance[first * self.size + now] - self.log_chance[found]
@@ -121,7 +123,7 @@ class Mover:
         """Propose a cell to every row, and take it by the Metropolis rule."""
         now = rows.cells[self.column]
         proposal = self.proposals[int(sampler.below(len(self.proposals), 1)[0])]
-        proposed, gain = proposal.drawn(rows, now, sampler)
+        proposed, gain = proposal.drawn(rows.cells, now, slice(None), sampler)
         steps = []
         for place, position in zip(self.terms, self.positions, strict=True):
             term, sums = rows.terms[place], rows.sums[place]
@@ -136,6 +138,45 @@ class Mover:
         now[taken] = proposed[taken]
         for place, step in zip(self.terms, steps, strict=True):
             rows.sums[place][taken] += step[taken]
+
+
+def settle(rows: RowSet, movers: Sequence[Mover], sampler: Sampler) -> RowSet:
+    """Rows of equal weight that fit better than chance: moves that know which cells have too many rows by now."""
+    unit = float(rows.weights[0])
+    fitted = [
+        term.fitted(sums if term.mask < 0 else sums & term.mask, None) * unit
+        for term, sums in zip(rows.terms, rows.sums, strict=True)
+    ]
+    for _ in range(rules.SETTLING_SWEEPS):
+        for place in sampler.permutation(len(movers)):
+            order = sampler.permutation(rows.size)
+            for part in np.array_split(order, rules.SETTLING_PARTS):
+                _settle_part(rows, movers[place], part, fitted, unit, sampler)
+    return rows
+
+
+def _settle_part(
+    rows: RowSet, mover: Mover, part: NDArray[np.int64], fitted: list[Floats], unit: float, sampler: Sampler
+) -> None:
+    now = rows.cells[mover.column][part]
+    proposal = mover.proposals[int(sampler.below(len(mover.proposals), 1)[0])]
+    proposed, gain = proposal.drawn(rows.cells, now, part, sampler)
+    steps, olds, news = [], [], []
+    for place, position in zip(mover.terms, mover.positions, strict=True):
+        term, sums = rows.terms[place], rows.sums[place][part]
+        step = term.places[position][proposed] - term.places[position][now]
+        old, new = (sums, sums + step) if term.mask < 0 else (sums & term.mask, (sums + step) & term.mask)
+        pull = (term.parameters + rules.SETTLING_PULL * term.change(fitted[place])).astype(np.float32)
+        gain += pull[new] - pull[old]
+        steps.append(step)
+        olds.append(old)
+        news.append(new)
+    taken = np.flatnonzero(gain > np.log(np.maximum(sampler.uniform(len(part)), 1e-300)))
+    rows.cells[mover.column][part[taken]] = proposed[taken]
+    for place, step, old, new in zip(mover.terms, steps, olds, news, strict=True):
+        rows.sums[place][part[taken]] += step[taken]
+        size = len(fitted[place])
+        fitted[place] += unit * (np.bincount(new[taken], minlength=size) - np.bincount(old[taken], minlength=size))
 
 
 def _given_another(column: int, chance: Floats, term: Term) -> Proposal:
@@ -155,12 +196,20 @@ def fit_rows(
     """`size` weighted rows, `total` together, that fit the terms. `cells`: where they start."""
     rows = RowSet(cells, terms, np.full(len(cells[0]), total / len(cells[0])))
     for number in range(rules.ROUNDS):
+        before = [term.parameters for term in terms]
         rows.rake(rules.RAKES)
+        # Weights follow the chance of which rows the set holds; parameters average it out.
+        part = 1 / max(1, number + 2 - rules.ROUNDS // 2)
+        for term, old in zip(terms, before, strict=True):
+            term.parameters = old + part * (term.parameters - old)
         # The first rounds find the parameters roughly, for which few rows do.
         left = max(rules.ROUNDS - 3 - number, 0)
         rows = rows.drawn_again(max(size >> left, min(size, rules.FEWEST_ROWS)), sampler)
         for _ in range(rules.MOVES):
             for place in sampler.permutation(len(movers)):
                 movers[place].move(rows, sampler)
+    # Where noise is larger than chance, moves that beat chance would only follow the noise.
+    if sum(term.beats_chance for term in terms) > len(terms) / 2:
+        settle(rows, movers, sampler)
     rows.rake(rules.LAST_RAKES)
     return rows

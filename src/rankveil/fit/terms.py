@@ -34,11 +34,16 @@ class Term:
     places: tuple[Index, ...]  # per column: what a base cell adds to the index of a row
     mask: int  # the index is taken modulo mask + 1: 1 for a parity, all bits for a table
     measured: Floats  # flat
-    variance: float
+    variance: Floats | float
     expected: Floats  # under independence, flat
     prior_variance: float
     parameters: Floats
     shape: tuple[int, ...]  # cells per column; (2,) for a parity
+
+    @property
+    def beats_chance(self) -> bool:
+        """Whether the table is known better than a sample of as many records would show it."""
+        return float(np.mean(self.variance)) < float(self.expected.mean())
 
     def group(self, position: int) -> NDArray[np.int64]:
         """The table's cell of each base cell of one of its columns."""
@@ -74,6 +79,7 @@ class Term:
             if kept is not measured:
                 measured, prior_variance = kept, math.inf
         measured = measured.ravel().astype(np.float64)
+        variance = variance + rules.SAMPLING * np.maximum(measured, expected)
         return cls(
             tuple(order[name] for name in table.columns),
             tuple(places),
@@ -82,13 +88,13 @@ class Term:
             variance,
             expected,
             prior_variance,
-            np.zeros(len(measured)),
+            np.zeros(len(measured)) if table.parity else _emptier(measured, expected, variance, prior_variance),
             table.noisy.shape,
         )
 
     @classmethod
     def of_column(cls, column: int, mass: Floats, variance: Floats) -> Term:
-        """A column by itself, as a term that is fitted as closely as it is known."""
+        """A column by itself, fitted as closely as it is known. It starts at its masses: all others then at independence."""
         size = len(mass)
         return cls(
             (column,),
@@ -98,7 +104,7 @@ class Term:
             max(float(variance.mean()), rules.SMALLEST_VARIANCE),
             np.maximum(mass, rules.FEWEST_EXPECTED),
             math.inf,
-            np.zeros(size),
+            np.log(np.maximum(mass, rules.RAREST_PROPOSAL * mass.sum() / size) / mass.sum()),
             (size,),
         )
 
@@ -113,14 +119,19 @@ class Term:
         """The mass of each cell."""
         return np.bincount(index, weights, minlength=len(self.measured)).astype(np.float64)
 
-    def step(self, fitted: Floats) -> Floats:
-        """Change the parameters by one Newton step, given the masses that they lead to by now; the change."""
+    def change(self, fitted: Floats) -> Floats:
+        """One Newton step of the parameters, given the masses that they lead to by now."""
         present = np.maximum(fitted, rules.FEWEST_EXPECTED)
         slope = (self.measured - fitted) * present / self.variance - self.parameters / self.prior_variance
         bend = present * np.maximum(present, 2 * present - self.measured)
         bend = np.maximum(bend, present * self.expected * rules.LEAST_BEND) / self.variance + 1 / self.prior_variance
-        change: Floats = np.where(fitted > 0, np.clip(slope / bend, -rules.LARGEST_STEP, rules.LARGEST_STEP), 0.0)
-        moved = np.clip(self.parameters + change, -rules.LARGEST_PARAMETER, rules.LARGEST_PARAMETER)
+        change: Floats = np.clip(slope / bend, -rules.LARGEST_STEP, rules.LARGEST_STEP)
+        return change
+
+    def step(self, fitted: Floats) -> Floats:
+        """Change the parameters where there are rows to go by; the change."""
+        wanted = self.parameters + np.where(fitted > 0, self.change(fitted), 0.0)
+        moved = np.clip(wanted, -rules.LARGEST_PARAMETER, rules.LARGEST_PARAMETER)
         change, self.parameters = moved - self.parameters, moved
         return change
 
@@ -177,11 +188,22 @@ def _sparse(counts: Floats, expected: Floats, variance: float, prior_variance: f
     return kept_counts
 
 
+def _emptier(measured: Floats, expected: Floats, variance: Floats | float, prior_variance: float) -> Floats:
+    """Where parameters start: below zero in cells that are emptier than independence has them.
+
+    No row of a small set may lie in such a cell, so that raking never comes to it; moves must keep out all the same.
+    """
+    trust = 1 / (1 + variance / (expected**2 * prior_variance))
+    shrunk = np.maximum(expected + trust * (measured - expected), 0.0)
+    start: Floats = np.minimum(np.log((shrunk + 1) / (expected + 1)), 0.0)
+    return start
+
+
 def _prior_variance(measured: Floats, expected: Floats, variance: float) -> float:
     """How far cells depart from independence, as a variance of relative departures, noise subtracted.
 
     The moment estimate of tau² in measured = expected (1 + tau z) + noise, weighted by how much each cell tells of it.
     """
     weight = expected**2 / (variance + rules.DEPARTURE**2 * expected**2) ** 2
-    excess = (measured - expected) ** 2 - variance
+    excess = (measured - expected) ** 2 - variance - expected  # records are a sample, too
     return max(float((weight * excess).sum() / (weight * expected**2).sum()), rules.LEAST_PRIOR_VARIANCE)

@@ -56,7 +56,7 @@ def noisy_scores(
     # PRIVACY: all scores in one vector; each changes by at most 2.
     noisy = noise.added_to(scores, source)
     by_chance = np.array([np.sqrt(2 / math.pi * np.maximum(model, 0.0)).sum() for model in expected])
-    return np.asarray(noisy - by_chance, dtype=np.float64)
+    return np.asarray(noisy - rules.CHANCE * by_chance, dtype=np.float64)
 
 
 def choose(
