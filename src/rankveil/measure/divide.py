@@ -29,14 +29,14 @@ class Division:
     signs: Fraction = Fraction(0)
     choice: Fraction = Fraction(0)
     tables: Fraction = Fraction(0)
-    cells: int = rules.FEWEST_CELLS  # base cells of a column of numbers
+    cells: int = rules.FEWEST_BASE_CELLS  # base cells of a column of numbers
     least_mass: float = 0.0  # of a base cell
     second_round: bool = False
 
 
 def divide(budget: Budget, rows: int, schema: Schema) -> Division:
     """The public rule."""
-    columns, lightest = len(schema.columns), rows / rules.FEWEST_CELLS
+    columns, lightest = len(schema.columns), rows / rules.FEWEST_BASE_CELLS
     if columns == 1:
         return Division("none", Fraction(1), least_mass=lightest)
     tree = 2 * (columns - 1)  # the tables of a spanning tree, for half of the budget
@@ -65,7 +65,7 @@ def _base_cells(reach: float, columns: int) -> int:
     """As many as the finest two-way table could use, and memory allows."""
     finest = math.sqrt(rules.CELLS_PER_REACH * (1 + rules.FINER_IF_STRONG) * reach)
     memory = math.sqrt(rules.MOST_PAIR_CELLS / math.comb(columns, 2))
-    return round(min(max(finest, rules.FEWEST_CELLS), rules.MOST_CELLS, max(memory, 2.0)))
+    return round(min(max(finest, rules.FEWEST_BASE_CELLS), rules.MOST_BASE_CELLS, max(memory, 2.0)))
 
 
 def _share_of_columns(schema: Schema, whole: Price, cells: int, reach: float) -> Fraction:

@@ -279,7 +279,7 @@ class _Asking:
         return min(rules.CELLS_PER_REACH * self.rows / deviation, self.rows / rules.RECORDS_PER_CELL) * finer
 
     def _groups(
-        self, columns: Columns, most: float, deviation: float, largest: int = rules.MOST_CELLS
+        self, columns: Columns, most: float, deviation: float, largest: int = rules.MOST_BASE_CELLS
     ) -> tuple[Groups, ...]:
         """Groups of base cells so that the table has at most so many cells, the longest columns cut first."""
         sizes = [min(self.marginals[name].cell_count, largest) for name in columns]
