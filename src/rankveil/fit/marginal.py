@@ -1,0 +1,276 @@
+"""A released marginal: a quantile function to draw values from, and base cells to link columns by. Post-processing: T1.
+
+Both kinds of column answer the same questions: `cell_of` (code -> base cell), `mass` (of each base cell), `strips`
+(of equally likely codes, cell by cell). Missing is a base cell of its own, the last one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.declare.domain import MISSING, Codes
+from rankveil.fit.cells import Groups, group_nominal, group_ordered
+from rankveil.fit.simplex import Floats
+from rankveil.fit.strips import Strips
+from rankveil.fit.segments import Segments
+from rankveil.noise import Sampler
+
+_STEPS_OF_A_SLOPE = 16
+_FEW_EDGES = 32
+
+
+def quotas(weights: Floats, totals: NDArray[np.int64], sampler: Sampler) -> NDArray[np.int64]:
+    """Whole numbers in proportion to each row of weights, adding up to the row's total (systematic rounding)."""
+    sums = weights.sum(axis=1, keepdims=True)
+    shares = np.where(sums > 0, weights / np.where(sums > 0, sums, 1.0), 1.0 / weights.shape[1])
+    steps = np.floor(np.cumsum(shares, axis=1) * totals[:, None] + sampler.uniform(len(totals))[:, None])
+    steps = np.minimum(steps, totals[:, None])
+    steps[:, -1] = totals
+    return np.diff(np.concatenate([np.zeros((len(totals), 1)), steps], axis=1), axis=1).astype(np.int64)
+
+
+class OrderedMarginal:
+    """A numeric column: piecewise linear density on segments."""
+
+    ordered = True
+
+    def __init__(
+        self, size: int, segments: Segments, *, most_cells: int, least_mass: float, cell_variance: float, null: bool
+    ) -> None:
+        self.size, self.null = size, null
+        kept = segments.mass > 1e-9
+        if not kept.any():  # all records are missing, as far as the noise tells
+            segments = Segments(np.array([0]), np.array([size]), np.array([1e-6]), segments.missing)
+            kept = np.ones(1, np.bool_)
+        self._low, self._high, self._mass = _disjoint(segments.low[kept], segments.high[kept], segments.mass[kept])
+        self._width = (self._high - self._low).astype(np.float64)
+        self._tilt = _tilts(self._low, self._high, self._mass)
+        self._below = np.concatenate([[0.0], np.cumsum(self._mass)])
+        self.edges = self._base_edges(most_cells, least_mass)
+        bounds = self._cumulative(np.concatenate([[0], self.edges, [size]]))
+        self._bounds = bounds
+        present = np.maximum(np.diff(bounds), 0.0)
+        self.mass: Floats = np.append(present, segments.missing) if null else present
+        self.variance: Floats = np.full(len(self.mass), cell_variance)
+
+    @property
+    def cell_count(self) -> int:
+        return len(self.mass)
+
+    def _base_edges(self, most_cells: int, least_mass: float) -> NDArray[np.int64]:
+        total = self._below[-1]
+        places = np.arange(1, 4 * most_cells) / (4 * most_cells) * total
+        edges = np.unique(np.concatenate([self._low, self._high, self.quantile(places)]))
+        edges = np.concatenate([[0], edges[(edges > 0) & (edges < self.size)], [self.size]])
+        group = group_ordered(np.diff(self._cumulative(edges)), most_cells, least_mass)
+        inner: NDArray[np.int64] = edges[np.flatnonzero(np.diff(group)) + 1]
+        return inner
+
+    def _cumulative(self, codes: NDArray[np.int64]) -> Floats:
+        place = np.clip(np.searchsorted(self._low, codes, side="right") - 1, 0, len(self._low) - 1)
+        inside = np.clip((codes - self._low[place]) / self._width[place], 0, 1)
+        share = inside + self._tilt[place] * (inside * inside - inside)
+        return np.where(codes <= self._low[0], 0.0, self._below[place] + self._mass[place] * share)
+
+    def quantile(self, ranks: Floats) -> Codes:
+        """Codes at these cumulative masses."""
+        place = np.clip(np.searchsorted(self._below, ranks, side="right") - 1, 0, len(self._mass) - 1)
+        share = np.clip((ranks - self._below[place]) / self._mass[place], 0, 1)
+        tilt = self._tilt[place]
+        flat = np.abs(tilt) < 1e-9
+        root = np.sqrt(np.maximum((1 - tilt) ** 2 + 4 * tilt * share, 0))
+        inside = np.where(flat, share, (tilt - 1 + root) / np.where(flat, 1.0, 2 * tilt))
+        steps = np.minimum(np.floor(np.clip(inside, 0, 1) * self._width[place]), self._width[place] - 1)
+        codes: Codes = (self._low[place] + steps).astype(np.int64)
+        return codes
+
+    def cell_of(self, codes: Codes) -> NDArray[np.int64]:
+        return self.small_cell_of(codes).astype(np.int64)
+
+    def small_cell_of(self, codes: Codes) -> NDArray[np.uint8]:
+        """The same in one byte: there are few base cells."""
+        if len(self.edges) > _FEW_EDGES:
+            cells = np.searchsorted(self.edges, codes, side="right").astype(np.uint8)
+        else:  # comparing with each is quicker than a search
+            short = codes.astype(np.int32) if self.size < 1 << 31 else codes
+            cells, above = np.zeros(len(codes), np.uint8), np.empty(len(codes), np.bool_)
+            for edge in self.edges.astype(short.dtype):
+                cells += np.greater_equal(short, edge, out=above).view(np.uint8)
+        if self.null:
+            cells[codes == MISSING] = self.cell_count - 1
+        return cells
+
+    def cell_table(self) -> NDArray[np.uint8]:
+        """The base cell of every code, and of MISSING last."""
+        cells = np.arange(len(self.edges) + 1, dtype=np.uint8)
+        widths = np.diff(self.edges, prepend=0, append=self.size)
+        return np.append(np.repeat(cells, widths), np.uint8(self.cell_count - 1))
+
+    @property
+    def code_count(self) -> int:
+        return self.size
+
+    def group(self, most: int, least: float) -> Groups:
+        """Base cells in fewer groups; missing stays by itself."""
+        if not self.null:
+            return group_ordered(self.mass, most, least)
+        groups = group_ordered(self.mass[:-1], max(most - 1, 1), least)
+        return np.append(groups, groups.max() + 1)
+
+    def strips(self) -> Strips:
+        """The density of the segments, with the mass that each base cell has by now."""
+        tilted = np.flatnonzero(self._tilt != 0)
+        width = self._high[tilted] - self._low[tilted]
+        inner = self._low[tilted] + np.arange(1, _STEPS_OF_A_SLOPE)[:, None] * width // _STEPS_OF_A_SLOPE
+        ends = np.unique(np.concatenate([[0], self._low, self._high, self.edges, inner.ravel(), [self.size]]))
+        low, width = ends[:-1], np.diff(ends)
+        mass = np.maximum(np.diff(self._cumulative(ends)), 0.0)
+        cell = np.searchsorted(self.edges, low, side="right")
+        in_cell = np.bincount(cell, mass, minlength=len(self.edges) + 1)
+        mass = np.where(in_cell[cell] > 0, mass, width)  # a cell without a shape is flat
+        mass *= (self.mass[: len(in_cell)] / np.bincount(cell, mass, minlength=len(in_cell)))[cell]
+        if self.null:
+            low, width, mass = np.append(low, MISSING), np.append(width, 1), np.append(mass, self.mass[-1])
+        return Strips.of(low, width, mass)
+
+    def values_in(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
+        """One code in each of these base cells, independent of each other."""
+        missing = cells == (self.cell_count - 1 if self.null else -1)
+        codes = self._inside(np.where(missing, 0, cells), sampler.uniform(len(cells)))
+        return np.where(missing, MISSING, codes)
+
+    def _inside(self, cell: NDArray[np.int64], share: Floats) -> Codes:
+        """The code at a share of a base cell's mass."""
+        codes = self.quantile(self._bounds[cell] + share * (self._bounds[cell + 1] - self._bounds[cell]))
+        lowest = np.concatenate([[0], self.edges])
+        highest = np.concatenate([self.edges, [self.size]]) - 1
+        return np.clip(codes, lowest[cell], highest[cell])
+
+    def signs(self) -> Floats:
+        """-1 for base cells below the released median, +1 above; 0 for missing."""
+        present = self.mass[:-1] if self.null else self.mass
+        middle = np.cumsum(present) - present / 2
+        above = middle > present.sum() / 2
+        if not above.any():
+            above[-1] = True
+        signs = np.where(above, 1.0, -1.0)
+        return np.append(signs, 0.0) if self.null else signs
+
+    def cell_order(self) -> NDArray[np.int64]:
+        return np.arange(self.cell_count)
+
+
+class NominalMarginal:
+    """A column of labels: the heavy ones are base cells, the light ones share one."""
+
+    ordered = False
+
+    def __init__(
+        self, label_mass: Floats, *, most_cells: int, least_mass: float, label_variance: float, null: bool
+    ) -> None:
+        """`label_mass`: of each label, and of missing last where `null`."""
+        self.null = null
+        self._label_mass = label_mass
+        present = label_mass[:-1] if null else label_mass
+        cell = group_nominal(present, most_cells, least_mass)
+        self._cell = np.append(cell, cell.max() + 1) if null else cell
+        self.mass: Floats = np.bincount(self._cell, label_mass).astype(np.float64)
+        self.variance: Floats = (np.bincount(self._cell) * label_variance).astype(np.float64)
+
+    @property
+    def cell_count(self) -> int:
+        return len(self.mass)
+
+    def cell_of(self, codes: Codes) -> NDArray[np.int64]:
+        # MISSING is -1, which is the last entry.
+        return self._cell[codes]
+
+    def small_cell_of(self, codes: Codes) -> NDArray[np.uint8]:
+        return self.cell_of(codes).astype(np.uint8)
+
+    def cell_table(self) -> NDArray[np.uint8]:
+        """The base cell of every code, and of MISSING last."""
+        every = np.append(np.arange(self.code_count), MISSING)
+        return self.small_cell_of(every)
+
+    @property
+    def code_count(self) -> int:
+        return len(self._cell) - int(self.null)
+
+    def group(self, most: int, least: float) -> Groups:
+        if not self.null:
+            return group_nominal(self.mass, most, least)
+        groups = group_nominal(self.mass[:-1], max(most - 1, 1), least)
+        return np.append(groups, groups.max() + 1)
+
+    def strips(self) -> Strips:
+        """Labels by their base cell, each with its part of the mass that the cell has by now."""
+        labels = np.argsort(self._cell, kind="stable")
+        cell = self._cell[labels]
+        mass = self._label_mass[labels]
+        in_cell = np.bincount(self._cell, self._label_mass)
+        mass = np.where(in_cell[cell] > 0, mass, 1.0)
+        mass = mass * (self.mass / np.bincount(cell, mass))[cell]
+        codes = np.where(labels == len(self._label_mass) - 1, MISSING, labels) if self.null else labels
+        return Strips.of(codes.astype(np.int64), np.ones(len(codes), np.int64), mass)
+
+    def values_in(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
+        """One label in each of these base cells, independent of each other."""
+        places = sampler.uniform(len(cells))
+        codes = np.empty(len(cells), np.int64)
+        for cell in range(self.cell_count):
+            labels = np.flatnonzero(self._cell == cell)
+            here = cells == cell
+            reach = np.cumsum(self._label_mass[labels] + 1e-9)  # a cell without mass gives all its labels a chance
+            codes[here] = labels[np.searchsorted(reach / reach[-1], places[here], side="right")]
+        return np.where(codes == len(self._label_mass) - 1, MISSING, codes) if self.null else codes
+
+    def signs(self) -> Floats:
+        """A split of the base cells into two halves, as even as can be; 0 for missing."""
+        signs = np.full(self.cell_count, -1.0)
+        low = high = 0.0
+        last = self.cell_count - 1
+        for cell in np.argsort(-self.mass, kind="stable"):
+            if self.null and cell == last:
+                signs[cell] = 0.0
+            elif high < low:
+                signs[cell] = 1.0
+                high += self.mass[cell]
+            else:
+                low += self.mass[cell]
+        return signs
+
+    def cell_order(self) -> NDArray[np.int64]:
+        return np.argsort(self.signs(), kind="stable")
+
+
+Marginal = OrderedMarginal | NominalMarginal
+
+
+def _disjoint(
+    low: NDArray[np.int64], high: NDArray[np.int64], mass: Floats
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Segments without overlaps; of two that overlap the later one starts later, or hands its mass on."""
+    kept: list[list[float]] = []
+    for start, end, amount in zip(low.tolist(), high.tolist(), mass.tolist(), strict=True):
+        start = max(start, int(kept[-1][1])) if kept else start
+        if start < end:
+            kept.append([start, end, amount])
+        else:
+            kept[-1][2] += amount
+    columns = np.array(kept).T if kept else np.zeros((3, 0))
+    return columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2]
+
+
+def _tilts(low: NDArray[np.int64], high: NDArray[np.int64], mass: Floats) -> Floats:
+    """A slope for the density inside each segment that keeps its mass: the lesser of the slopes to its neighbours."""
+    width = (high - low).astype(np.float64)
+    density = mass / width
+    tilts = np.zeros(len(mass))
+    if len(mass) > 2:
+        slope = np.diff(density) / np.diff((low + high) / 2)
+        left, right = slope[:-1], slope[1:]
+        lesser = np.where(left * right > 0, np.sign(left) * np.minimum(np.abs(left), np.abs(right)), 0.0)
+        tilts[1:-1] = lesser * width[1:-1] / density[1:-1] / 2
+    return np.where(width > 1, np.clip(tilts, -1, 1), 0.0)

@@ -1,0 +1,146 @@
+"""Measuring columns by themselves: noisy counts over nested public cells, refined where there is something to see.
+
+Guarantee    Every column is measured at the price it is given: differentially private for replacing one record.
+Argument     The first level is a histogram over public cells, missing being one of them: L1 2, L2 sqrt 2 (T12). Each
+             further level counts disjoint parts of cells that the noisy counts above show to be heavy, cut along a
+             public axis: for every list of earlier answers it is a histogram over fixed cells, T12 again. The levels'
+             parts of the price add up to no more than the whole, along every list of answers (T2, T13, T14).
+Public rule  Labels and small domains: every value by itself, the whole price on one level. Wide domains: a first level
+             of as many cells as records per unit of noise warrant, a second level, and a search down to single codes.
+Not covered  Which rows hold which values. What is made of the counts: fit/, which is post-processing.
+Arithmetic   Integer counts and exact integer noise.
+Theorems     T2, T12, T13, T14.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.declare import Column
+from rankveil.declare.axis import Axis
+from rankveil.declare.domain import Grid
+from rankveil.measure.budget import Mechanism, Noise, Price
+from rankveil.measure.counts import CountGrid, Counts
+from rankveil.measure.measurements import ColumnMeasurement, Level
+from rankveil.noise import RandomSource
+from rankveil.rules import (
+    CELLS_PER_ROOT_REACH,
+    FEWEST_CELLS,
+    FIRST_LEVEL,
+    GROUP_SIZE,
+    GROUPS,
+    ONE_LEVEL,
+    HEAVY,
+    PIECES,
+    SEARCH_PIECES,
+    SECOND_LEVEL,
+    SHARE_GROWS_UNTIL,
+    SINGLE_VALUES,
+)
+
+Edges = NDArray[np.int64]
+
+
+def column_parts(columns: Sequence[Column], price_unit: str) -> dict[str, Fraction]:
+    """How a share of the budget is divided over columns: by the number of values, the power that makes error least."""
+    power = 1 / 2 if price_unit == "epsilon" else 2 / 3
+    weights = {column.name: round(1000 * min(Axis.of(column).size, SHARE_GROWS_UNTIL) ** power) for column in columns}
+    whole = sum(weights.values())
+    return {name: Fraction(weight, whole) for name, weight in weights.items()}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a column is asked first, in public terms: follows from the plan, n and the price."""
+
+    edges: Edges  # of the first level's cells
+    noise: Noise  # on each count
+    below: Price | None  # for the levels below; None where every cell is a single code
+
+    @property
+    def cells(self) -> int:
+        return len(self.edges) - 1
+
+
+def first_question(column: Column, rows: int, price: Price) -> Question:
+    """The public rule, by the number of records per unit of noise and the size of the domain."""
+    axis = Axis.of(column)
+    whole = price.laplace_or_gaussian(l1=2, l2_squared=2)
+    if isinstance(column.domain, Grid) and 2 * GROUP_SIZE < axis.size <= SINGLE_VALUES and GROUPS:
+        groups = (price * GROUPS).laplace_or_gaussian(l1=2, l2_squared=2)
+        edges = np.append(np.arange(0, axis.size, GROUP_SIZE), axis.size)
+        return Question(edges, groups, price * (1 - GROUPS))
+    if not isinstance(column.domain, Grid) or axis.size <= SINGLE_VALUES:
+        return Question(np.arange(axis.size + 1), whole, None)
+    reach = rows / whole.deviation
+    cells = max(FEWEST_CELLS, round(CELLS_PER_ROOT_REACH * math.sqrt(reach)))
+    if reach < ONE_LEVEL:
+        return Question(axis.cut(cells), whole, None)
+    first = (price * FIRST_LEVEL).laplace_or_gaussian(l1=2, l2_squared=2)
+    return Question(axis.cut(cells), first, price * (1 - FIRST_LEVEL))
+
+
+def measure_columns(
+    counts: Mapping[str, Counts], rows: int, prices: Mapping[str, Price], source: RandomSource
+) -> dict[str, ColumnMeasurement]:
+    """Every column at its own price."""
+    return {name: _measured(replace(each), rows, prices[name], source) for name, each in counts.items()}
+
+
+def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> ColumnMeasurement:
+    column = counts.grid.column
+    asked = first_question(column, rows, price)
+    edges = counts.snapped(asked.edges)
+    exact = counts.between(edges)
+    if column.allows_null:
+        exact = np.append(exact, counts.missing)
+    # PRIVACY: every record is in one cell of the level, missing being one: L1 2, L2 sqrt 2.
+    noisy = asked.noise.added_to(exact, source).astype(np.float64)
+    missing = float(noisy[-1]) if column.allows_null else None
+    levels = [Level(edges[:-1], edges[1:], noisy[: len(edges) - 1], asked.noise.deviation, asked.noise.name)]
+    if asked.below is not None:
+        if CountGrid(column).size <= SINGLE_VALUES:
+            noise = asked.below.laplace_or_gaussian(l1=2, l2_squared=2)
+            every = np.arange(CountGrid(column).size + 1)
+            noisy = noise.added_to(counts.between(every), source).astype(np.float64)
+            levels.append(Level(every[:-1], every[1:], noisy, noise.deviation, noise.name))
+            return ColumnMeasurement(column, tuple(levels), missing)
+        second = SECOND_LEVEL / (1 - FIRST_LEVEL)
+        _refine(levels, counts, PIECES, asked.below * second, source)
+        _search(levels, counts, asked.below * (1 - second), source)
+    return ColumnMeasurement(column, tuple(levels), missing)
+
+
+def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, source: RandomSource) -> bool:
+    """One more level inside the heavy cells of the last one; False if there are none."""
+    above, axis = levels[-1], Axis.of(counts.grid.column)
+    noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
+    heavy = np.flatnonzero((above.noisy > HEAVY * noise.deviation) & (above.high - above.low > 1))
+    cells = [counts.snapped(axis.split(int(above.low[cell]), int(above.high[cell]), pieces)) for cell in heavy]
+    cells = [edges for edges in cells if len(edges) > 2]
+    if not cells:
+        return False
+    # PRIVACY: parts of disjoint cells that earlier answers and a public axis fix, in one histogram: L1 2, L2 sqrt 2.
+    exact = np.concatenate([counts.between(edges) for edges in cells])
+    noisy = noise.added_to(exact, source).astype(np.float64)
+    low, high = (np.concatenate([edges[part] for edges in cells]) for part in (slice(-1), slice(1, None)))
+    levels.append(Level(low, high, noisy, noise.deviation, noise.name))
+    return True
+
+
+def _search(levels: list[Level], counts: Counts, price: Price, source: RandomSource) -> None:
+    """Down to single codes inside heavy cells, by as many levels as the widest of them needs."""
+    above = levels[-1]
+    alone = price.laplace_or_gaussian(l1=2, l2_squared=2)
+    heavy = above.noisy > HEAVY * alone.deviation
+    widest = int((above.high - above.low)[heavy].max(initial=1))
+    depth = max(1, math.ceil(math.log(widest, SEARCH_PIECES) - 1e-9))
+    for _ in range(depth):
+        if not _refine(levels, counts, SEARCH_PIECES, price / depth, source):
+            return
