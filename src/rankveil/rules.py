@@ -24,14 +24,11 @@ FEWEST_CELLS = 6
 CELLS_PER_ROOT_REACH = float(E("CPR","2.5"))
 """Cells of a wide column's first level, per square root of records per deviation of noise."""
 
-import os
-E = os.environ.get
-ONE_LEVEL = float(E("ONE", "64"))
-FIRST_LEVEL = Fraction(E("FIRST", "0.85"))
-"""Part of a wide column's price for its first level."""
-
-SECOND_LEVEL = Fraction(E("SECOND", "0.1"))
-"""Part of a wide column's price for its second level; the rest is for the search below."""
+ONE_LEVEL = {"epsilon": float(E("ONEP", "1000")), "rho": float(E("ONED", "300"))}
+FOR_CELLS = Fraction(E("FORCELLS", "0.85"))
+FOR_PIECES = Fraction(E("FORPIECES", "0.66"))
+FOR_GROUPS = Fraction(E("FORGROUPS", "0.33"))
+GROUP_SIZE = int(E("GSIZE", "8"))
 
 HEAVY = 4.0
 """Deviations of the next level's noise above which a cell is looked into."""
@@ -45,5 +42,4 @@ SEARCH_PIECES = 32
 SHARE_GROWS_UNTIL = 40
 """Values of a column up to which its part of the budget grows."""
 
-GROUPS = Fraction(E("GROUPS", "0.33"))
-GROUP_SIZE = int(E("GSIZE", "10"))
+GROUPS_FROM = {"epsilon": float(E("GPURE", "72")), "rho": float(E("GDELTA", "16"))}

@@ -43,7 +43,7 @@ def fit_columns(
             found[name] = NominalMarginal(mass, most_cells=most_cells, least_mass=least_mass, label_variance=noise, null=null)
             continue
         segments = Segments(seen.low, seen.high, mass[: len(seen.low)], float(mass[-1]) if null else 0.0)
-        for level in each.levels[2:]:
+        for level in each.levels[public_levels(each)[1] :]:
             segments = divided(segments, level, Axis.of(column))
         found[name] = OrderedMarginal(
             Axis.of(column).size, segments, most_cells=most_cells, least_mass=least_mass, cell_variance=noise, null=null
@@ -88,9 +88,9 @@ class _Observed:
         cells, rows = len(self.low), float(self.rows)
         members, counts, deviations, laws, free = self.member, self.noisy, self.deviation, self.laplace, self.free
         if curve is None or self.edges is None:
-            expected, place = np.full(cells, rows / cells), None
+            expected, place, width = np.full(cells, rows / cells), None, np.ones(cells)
         else:
-            even = np.diff(self.edges)
+            even = width = np.diff(self.edges)
             expected = (curve + EVEN * even) * rows
             place = (self.edges[:-1] + self.edges[1:]) / 2
             free = free | _spikes(self.own, even, expected)
@@ -100,27 +100,43 @@ class _Observed:
             counts, deviations = np.append(counts, self.missing), np.append(deviations, deviations[0])
             laws, free = np.append(laws, laws[0]), np.append(free, True)
             expected = np.append(expected, max(self.missing, 0.1 * deviations[0]))
-            place = None if place is None else np.append(place, 2.0)
+            place, width = None if place is None else np.append(place, 2.0), np.append(width, 1.0)
         members = np.concatenate([members, np.ones((1, members.shape[1]))])
         counts, deviations = np.append(counts, rows), np.append(deviations, 0.05 * deviations[0])
-        return System(self.kind, expected, place, free, members, counts, deviations, np.append(laws, False), rows)
+        return System(self.kind, expected, width, place, free, members, counts, deviations, np.append(laws, False), rows)
 
 
 EVEN = float(os.environ.get("EVEN", "1e-5"))
 
 
+MOST_POINTS = int(os.environ.get("POINTS", "32"))
+MOST_LEAVES = int(os.environ.get("LEAVES", "160"))
+
+
+def public_levels(each: ColumnMeasurement) -> tuple[int, int]:
+    """How many levels cover the whole column, and how many the density is fitted to."""
+    size = Axis.of(each.column).size
+    public = sum(1 for level in each.levels if level.low[0] == 0 and (level.high - level.low).sum() == size)
+    more = len(each.levels) > public and len(each.levels[public - 1].low) + len(each.levels[public].low) <= MOST_LEAVES
+    return public, public + int(more)
+
+
 def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
     column, axis = each.column, Axis.of(each.column)
     ordered = isinstance(column.domain, Grid)
-    first = each.levels[0]
-    low, high = first.low, first.high
-    if len(each.levels) > 1:
-        second = each.levels[1]
-        inside = np.searchsorted(first.low, second.low, side="right") - 1
+    public, used = public_levels(each)
+    first, main = each.levels[0], each.levels[public - 1]
+    low, high = main.low, main.high
+    if used > public:
+        second = each.levels[public]
+        inside = np.searchsorted(low, second.low, side="right") - 1
         whole = np.setdiff1d(np.arange(len(low)), inside)
         low, high = (np.sort(np.concatenate([a[whole], b])) for a, b in ((low, second.low), (high, second.high)))
+    if ordered and len(low) < MOST_POINTS:  # counts are few: the prior's curve says what is inside their cells
+        edges = np.union1d(np.append(low, high[-1]), axis.cut(MOST_POINTS))
+        low, high = edges[:-1], edges[1:]
     cells = len(low)
-    levels = each.levels[:2]
+    levels = each.levels[:used]
     starts = np.concatenate([np.searchsorted(low, level.low) for level in levels])
     ends = np.concatenate([np.searchsorted(low, level.high) for level in levels])
     member = ((np.arange(cells) >= starts[:, None]) & (np.arange(cells) < ends[:, None])).astype(np.float64)
@@ -152,18 +168,19 @@ def _own_counts(levels: tuple[Level, ...], low: NDArray[np.int64], high: NDArray
     for level in levels:
         for a, b, y in zip(level.low.tolist(), level.high.tolist(), level.noisy.tolist(), strict=True):
             found[a, b] = (y, level.deviation)
-    return [found[a, b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    return [found.get((a, b), (-math.inf, 1.0)) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def _spikes(own: list[tuple[float, float]], width: Floats, curve: Floats) -> Bools:
     """Cells that stand far above their neighbours: above the median density of the three on each side."""
     noisy, deviation = (np.array(each) for each in zip(*own, strict=True))
+    seen = np.flatnonzero(np.isfinite(noisy))
     density = noisy / width
     limit = math.sqrt(2 * math.log(len(noisy))) + float(os.environ.get("SPIKE", "1.5"))
     found = np.zeros(len(noisy), np.bool_)
-    for cell in range(len(noisy)):
-        near = np.r_[max(cell - 3, 0) : cell, cell + 1 : min(cell + 4, len(noisy))]
-        if len(near) < 3:
+    for cell in seen:
+        near = np.setdiff1d(np.arange(max(cell - 3, 0), min(cell + 4, len(noisy))), [cell])
+        if len(near) < 3 or not np.isfinite(noisy[near]).all():
             continue
         expected = max(float(np.median(density[near])) * width[cell], curve[cell])
         found[cell] = noisy[cell] > 2 * expected + limit * deviation[cell]

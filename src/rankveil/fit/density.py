@@ -31,6 +31,8 @@ _LARGEST_STEP = 1.5
 _LOWEST = -40.0
 SPARSE = float(os.environ.get("KAPPA", "0.0"))
 THIN = 0.1
+ROBUST = int(os.environ.get("ROBUST", "1"))
+ISLAND = float(os.environ.get("ISLAND", "0"))
 NULLS = float(os.environ.get("NULLS", "16"))
 
 
@@ -40,6 +42,7 @@ class System:
 
     kind: str  # columns of a kind learn together
     expected: Floats  # mass of each finest cell by the prior's curve
+    width: Floats
     place: Floats | None  # middle of each on the axis; None for labels
     free: Bools
     member: Floats  # observations x finest cells: 0 or 1
@@ -80,6 +83,7 @@ class Fit:
         self.system = system
         self.tied = np.flatnonzero(~system.free)
         self.values, self.vectors = system.basis()
+        self.robust = False
         self._centre = np.log(system.expected)
         self.log_mass = self._centre.copy()
         # In the prior's own coordinates tied cells come first, free ones last.
@@ -87,7 +91,11 @@ class Fit:
         self._frame[np.ix_(self.tied, np.arange(len(self.tied)))] = self.vectors
         loose = np.flatnonzero(system.free)
         self._frame[loose, len(self.tied) + np.arange(len(loose))] = 1.0
-        self.log_mass[loose] = np.log(np.maximum(_own(system)[loose], system.expected[loose]))
+        own = _own(system)
+        self.log_mass[loose] = np.log(np.maximum(own[loose], system.expected[loose]))
+        if system.place is None:  # labels: what was counted, but never nothing
+            start = np.maximum(own, system.deviation[0] / 2)
+            self.log_mass = np.log(start * system.total / start.sum())
 
     def precision(self, smooth: Floats | float, rough: Floats | float) -> Floats:
         """Of every coordinate, for one or more values of λ and τ."""
@@ -105,7 +113,7 @@ class Fit:
         mass = np.exp(self.log_mass)
         off = (system.noisy - system.member @ mass) / system.deviation
         # Laplace noise by its own law, rounded at the tip: information 2 there, slope √2 beyond.
-        weight = np.where(system.laplace, math.sqrt(2) / np.sqrt(off**2 + 0.5), 1.0)
+        weight = np.where(system.laplace & self.robust, math.sqrt(2) / np.sqrt(off**2 + 0.5), 1.0)
         turned = (system.member * (mass / system.deviation[:, None])) @ self._frame
         information, score = turned.T @ (turned * weight[:, None]), turned.T @ (weight * off)
         if SPARSE and system.kind not in ("labels", "values"):
@@ -178,9 +186,49 @@ def fit_densities(systems: list[System]) -> list[tuple[Floats, Floats]]:
     found = []
     for fit, (smooth, rough) in zip(fits, chosen, strict=True):
         fit.improve(smooth, rough, 30)
-        mass = np.exp(fit.log_mass)
+        if ROBUST:
+            fit.robust = True
+            fit.improve(smooth, rough, 10)
+        mass = _without_islands(fit.system, np.exp(fit.log_mass))
         found.append((mass * (fit.system.total / mass.sum()), fit.variances(smooth, rough)))
     return found
+
+
+def _without_islands(system: System, mass: Floats) -> Floats:
+    """Bumps away from the bulk levelled, unless the counts are much more likely with them.
+
+    Outwards from the heaviest cell the density falls; where it rises again by noise alone, it stays where it was. A
+    bump may be anywhere, so it must make the counts as many times more likely as there are cells.
+    """
+    if system.place is None or ISLAND < 0:
+        return mass
+    tied = np.flatnonzero(~system.free)
+    if len(tied) < 3:
+        return mass
+    limit = math.log(len(tied)) + ISLAND
+    density = mass / system.width
+    bulk = int(np.argmax(mass[tied]))
+    mass = mass.copy()
+    for path in (tied[bulk::-1], tied[bulk:]):
+        level, island = math.inf, []
+        for cell in [*path.tolist(), -1]:
+            if cell >= 0 and density[cell] > max(level, system.expected[cell] / system.width[cell]):
+                island.append(cell)
+                continue
+            if island:
+                flat = mass.copy()
+                flat[island] = np.maximum(level * system.width[island], system.expected[island])
+                if _log_likelihood(system, mass) - _log_likelihood(system, flat) < limit:
+                    mass = flat
+                island = []
+            level = min(level, density[cell])
+    return mass
+
+
+def _log_likelihood(system: System, mass: Floats) -> float:
+    """Of the counts, the sum apart."""
+    off = ((system.noisy - system.member @ mass) / system.deviation)[:-1]
+    return float(np.where(system.laplace[:-1], -math.sqrt(2) * np.abs(off), -(off**2) / 2).sum())
 
 
 def _pooled(kinds: list[str], evidence: list[Floats]) -> list[tuple[float, float]]:

@@ -32,14 +32,15 @@ from rankveil.noise import RandomSource
 from rankveil.rules import (
     CELLS_PER_ROOT_REACH,
     FEWEST_CELLS,
-    FIRST_LEVEL,
+    FOR_CELLS,
+    FOR_GROUPS,
+    FOR_PIECES,
     GROUP_SIZE,
-    GROUPS,
-    ONE_LEVEL,
+    GROUPS_FROM,
     HEAVY,
+    ONE_LEVEL,
     PIECES,
     SEARCH_PIECES,
-    SECOND_LEVEL,
     SHARE_GROWS_UNTIL,
     SINGLE_VALUES,
 )
@@ -57,33 +58,40 @@ def column_parts(columns: Sequence[Column], price_unit: str) -> dict[str, Fracti
 
 @dataclass(frozen=True)
 class Question:
-    """What a column is asked first, in public terms: follows from the plan, n and the price."""
+    """What a column is asked whatever the answers, in public terms: follows from the plan, n and the price."""
 
-    edges: Edges  # of the first level's cells
-    noise: Noise  # on each count
-    below: Price | None  # for the levels below; None where every cell is a single code
+    levels: tuple[tuple[Edges, Noise], ...]  # edges of cells and the noise on each count, coarse to fine
+    below: Price | None  # for levels inside heavy cells; None where nothing is looked into
 
     @property
     def cells(self) -> int:
-        return len(self.edges) - 1
+        """Of the finest level."""
+        return len(self.levels[-1][0]) - 1
 
 
 def first_question(column: Column, rows: int, price: Price) -> Question:
     """The public rule, by the number of records per unit of noise and the size of the domain."""
     axis = Axis.of(column)
-    whole = price.laplace_or_gaussian(l1=2, l2_squared=2)
-    if isinstance(column.domain, Grid) and 2 * GROUP_SIZE < axis.size <= SINGLE_VALUES and GROUPS:
-        groups = (price * GROUPS).laplace_or_gaussian(l1=2, l2_squared=2)
-        edges = np.append(np.arange(0, axis.size, GROUP_SIZE), axis.size)
-        return Question(edges, groups, price * (1 - GROUPS))
-    if not isinstance(column.domain, Grid) or axis.size <= SINGLE_VALUES:
-        return Question(np.arange(axis.size + 1), whole, None)
+    whole = _noise(price)
+    if not isinstance(column.domain, Grid):
+        return Question(((np.arange(axis.size + 1), whole),), None)
     reach = rows / whole.deviation
-    cells = max(FEWEST_CELLS, round(CELLS_PER_ROOT_REACH * math.sqrt(reach)))
-    if reach < ONE_LEVEL:
-        return Question(axis.cut(cells), whole, None)
-    first = (price * FIRST_LEVEL).laplace_or_gaussian(l1=2, l2_squared=2)
-    return Question(axis.cut(cells), first, price * (1 - FIRST_LEVEL))
+    if axis.size <= SINGLE_VALUES:
+        cells, for_cells = np.arange(axis.size + 1), Fraction(1)
+    else:
+        cells = axis.cut(max(FEWEST_CELLS, round(CELLS_PER_ROOT_REACH * math.sqrt(reach))))
+        for_cells = Fraction(1) if reach < ONE_LEVEL[price.unit] else FOR_CELLS
+    below = None if for_cells == 1 else price * (1 - for_cells)
+    if len(cells) - 1 <= GROUPS_FROM[price.unit]:
+        return Question(((cells, _noise(price * for_cells)),), below)
+    groups = np.append(cells[:-1:GROUP_SIZE], axis.size)
+    if len(cells) <= axis.size:
+        groups = np.union1d(groups, axis.cut(1))
+    return Question(((groups, _noise(price * (for_cells * FOR_GROUPS))), (cells, _noise(price * (for_cells * (1 - FOR_GROUPS))))), below)
+
+
+def _noise(price: Price) -> Noise:
+    return price.laplace_or_gaussian(l1=2, l2_squared=2)
 
 
 def measure_columns(
@@ -96,24 +104,20 @@ def measure_columns(
 def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> ColumnMeasurement:
     column = counts.grid.column
     asked = first_question(column, rows, price)
-    edges = counts.snapped(asked.edges)
-    exact = counts.between(edges)
-    if column.allows_null:
-        exact = np.append(exact, counts.missing)
-    # PRIVACY: every record is in one cell of the level, missing being one: L1 2, L2 sqrt 2.
-    noisy = asked.noise.added_to(exact, source).astype(np.float64)
-    missing = float(noisy[-1]) if column.allows_null else None
-    levels = [Level(edges[:-1], edges[1:], noisy[: len(edges) - 1], asked.noise.deviation, asked.noise.name)]
+    missing, levels = None, []
+    for cells, noise in asked.levels:
+        edges = counts.snapped(cells)
+        exact = counts.between(edges)
+        if column.allows_null and not levels:
+            exact = np.append(exact, counts.missing)
+        # PRIVACY: every record is in at most one cell of a level, missing being one: L1 2, L2 sqrt 2.
+        noisy = noise.added_to(exact, source).astype(np.float64)
+        if column.allows_null and not levels:
+            missing, noisy = float(noisy[-1]), noisy[:-1]
+        levels.append(Level(edges[:-1], edges[1:], noisy, noise.deviation, noise.name))
     if asked.below is not None:
-        if CountGrid(column).size <= SINGLE_VALUES:
-            noise = asked.below.laplace_or_gaussian(l1=2, l2_squared=2)
-            every = np.arange(CountGrid(column).size + 1)
-            noisy = noise.added_to(counts.between(every), source).astype(np.float64)
-            levels.append(Level(every[:-1], every[1:], noisy, noise.deviation, noise.name))
-            return ColumnMeasurement(column, tuple(levels), missing)
-        second = SECOND_LEVEL / (1 - FIRST_LEVEL)
-        _refine(levels, counts, PIECES, asked.below * second, source)
-        _search(levels, counts, asked.below * (1 - second), source)
+        _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source)
+        _search(levels, counts, asked.below * (1 - FOR_PIECES), source)
     return ColumnMeasurement(column, tuple(levels), missing)
 
 
