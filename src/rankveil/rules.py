@@ -43,3 +43,4 @@ SHARE_GROWS_UNTIL = 40
 """Values of a column up to which its part of the budget grows."""
 
 GROUPS_FROM = {"epsilon": float(E("GPURE", "72")), "rho": float(E("GDELTA", "16"))}
+MOST_CELLS = 128

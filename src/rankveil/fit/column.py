@@ -71,6 +71,7 @@ class _Observed:
     edges: Floats | None  # on the axis
     zero: int | None
     own: list[tuple[float, float]]
+    standing: Bools  # cells that stand far above their neighbours
     free: Bools
     member: Floats
     noisy: Floats
@@ -93,7 +94,7 @@ class _Observed:
             even = width = np.diff(self.edges)
             expected = (curve + EVEN * even) * rows
             place = (self.edges[:-1] + self.edges[1:]) / 2
-            free = free | _spikes(self.own, even, expected)
+            free = free | (self.standing & (np.array([noisy for noisy, _ in self.own]) > 2 * expected))
         if self.missing is not None:
             members = np.pad(members, ((0, 1), (0, 1)))
             members[-1, -1] = 1.0
@@ -106,11 +107,12 @@ class _Observed:
         return System(self.kind, expected, width, place, free, members, counts, deviations, np.append(laws, False), rows)
 
 
-EVEN = float(os.environ.get("EVEN", "1e-5"))
+EVEN = float(os.environ.get("EVEN", "1e-8"))
 
 
+FEW_VALUES = int(os.environ.get("FEW", "8"))
 MOST_POINTS = int(os.environ.get("POINTS", "32"))
-MOST_LEAVES = int(os.environ.get("LEAVES", "160"))
+MOST_LEAVES = int(os.environ.get("LEAVES", "128"))
 
 
 def public_levels(each: ColumnMeasurement) -> tuple[int, int]:
@@ -123,7 +125,7 @@ def public_levels(each: ColumnMeasurement) -> tuple[int, int]:
 
 def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
     column, axis = each.column, Axis.of(each.column)
-    ordered = isinstance(column.domain, Grid)
+    ordered = isinstance(column.domain, Grid) and axis.size >= FEW_VALUES
     public, used = public_levels(each)
     first, main = each.levels[0], each.levels[public - 1]
     low, high = main.low, main.high
@@ -132,9 +134,16 @@ def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
         inside = np.searchsorted(low, second.low, side="right") - 1
         whole = np.setdiff1d(np.arange(len(low)), inside)
         low, high = (np.sort(np.concatenate([a[whole], b])) for a, b in ((low, second.low), (high, second.high)))
-    if ordered and len(low) < MOST_POINTS:  # counts are few: the prior's curve says what is inside their cells
-        edges = np.union1d(np.append(low, high[-1]), axis.cut(MOST_POINTS))
-        low, high = edges[:-1], edges[1:]
+    standing = np.zeros(0, np.int64)
+    if ordered:
+        width = np.diff(axis.places(np.append(low, high[-1])))
+        out = _standing_out(_own_counts(each.levels[:used], low, high), width)
+        standing = low[out]
+        if len(low) < MOST_POINTS:  # counts are few: the prior's curve says what is inside their cells
+            points = axis.cut(MOST_POINTS)
+            inside = np.minimum(np.searchsorted(low, points, side="right") - 1, len(low) - 1)
+            edges = np.union1d(np.append(low, high[-1]), points[~out[inside]])
+            low, high = edges[:-1], edges[1:]
     cells = len(low)
     levels = each.levels[:used]
     starts = np.concatenate([np.searchsorted(low, level.low) for level in levels])
@@ -160,7 +169,7 @@ def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
     missing = None
     if each.missing is not None:
         missing = min(max(each.missing, 0.0), float(rows))
-    return _Observed(kind, axis, low, high, edges, zero, own, free, member, noisy, deviation, laplace, rows, missing)
+    return _Observed(kind, axis, low, high, edges, zero, own, np.isin(low, standing), free, member, noisy, deviation, laplace, rows, missing)
 
 
 def _own_counts(levels: tuple[Level, ...], low: NDArray[np.int64], high: NDArray[np.int64]) -> list[tuple[float, float]]:
@@ -171,64 +180,53 @@ def _own_counts(levels: tuple[Level, ...], low: NDArray[np.int64], high: NDArray
     return [found.get((a, b), (-math.inf, 1.0)) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
 
-def _spikes(own: list[tuple[float, float]], width: Floats, curve: Floats) -> Bools:
-    """Cells that stand far above their neighbours: above the median density of the three on each side."""
+def _standing_out(own: list[tuple[float, float]], width: Floats) -> Bools:
+    """Cells far above twice the median density of the three on each side."""
     noisy, deviation = (np.array(each) for each in zip(*own, strict=True))
-    seen = np.flatnonzero(np.isfinite(noisy))
-    density = noisy / width
-    limit = math.sqrt(2 * math.log(len(noisy))) + float(os.environ.get("SPIKE", "1.5"))
-    found = np.zeros(len(noisy), np.bool_)
-    for cell in seen:
-        near = np.setdiff1d(np.arange(max(cell - 3, 0), min(cell + 4, len(noisy))), [cell])
-        if len(near) < 3 or not np.isfinite(noisy[near]).all():
-            continue
-        expected = max(float(np.median(density[near])) * width[cell], curve[cell])
-        found[cell] = noisy[cell] > 2 * expected + limit * deviation[cell]
+    limit = math.sqrt(2 * math.log(len(noisy))) + 1.5
+    padded = np.pad(noisy / width, 3, constant_values=np.nan)
+    around = np.lib.stride_tricks.sliding_window_view(padded, 7)[:, [0, 1, 2, 4, 5, 6]]
+    expected = np.maximum(np.nanmedian(around, axis=1) * width, 0.0)
+    found: Bools = noisy > 2 * expected + limit * deviation
     return found
 
 
-def _spike_or_nothing(noisy: float, deviation: float, rows: int) -> float:
-    """Mean of a count that is nothing or, as likely, anything up to n, evenly in its logarithm."""
-    reach = max(rows / deviation, 2.0)
-    off = noisy / deviation
-    if off > 8:
-        return noisy
-    possible = np.geomspace(1.0, reach, 64)
-    log_like = -((off - possible) ** 2) / 2
-    like = np.exp(log_like)
-    something, nothing = float(like.mean()), math.exp(-(off**2) / 2)
-    mean = float((like * possible).mean() / max(like.mean(), 1e-300))
-    return deviation * mean * something / max(something + nothing, 1e-300)
-
-
 def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
-    """Segments that a level looked into, divided: pieces that stand out keep what was counted, the rest is shared by
-    width on the axis."""
-    low, high, mass = [segments.low], [segments.high], [segments.mass]
+    """Segments that a level looked into, in its pieces. What is expected of a piece follows the density around it; counts
+    are believed as far as those of the whole level differ from that by more than noise; pieces that stand out by
+    themselves keep what was counted.
+    """
     of = np.searchsorted(segments.low, level.low, side="right") - 1
-    keep = np.ones(len(segments.low), np.bool_)
-    for parent in np.unique(of):
-        here = of == parent
-        if level.low[here][0] != segments.low[parent] or level.high[here][-1] != segments.high[parent]:
-            continue
-        whole = float(segments.mass[parent])
-        edges = axis.places(np.append(level.low[here], segments.high[parent]))
-        share = np.diff(edges) / (edges[-1] - edges[0])
-        expected, noisy = whole * share, level.noisy[here]
-        limit = math.sqrt(2 * math.log(len(noisy))) + 1.5
-        out = noisy - expected > limit * level.deviation
-        if not out.any():
-            pieces = expected
-        else:
-            spikes = np.where(out, noisy, 0.0)
-            rest = whole - spikes.sum()
-            if rest < 0:
-                spikes, rest = spikes * whole / spikes.sum(), 0.0
-            left = np.where(out, 0.0, share)
-            pieces = spikes + (rest * left / left.sum() if left.sum() > 0 else 0.0)
-            pieces = pieces * whole / pieces.sum()
-        keep[parent] = False
-        low.append(level.low[here]); high.append(level.high[here]); mass.append(pieces)
-    low[0], high[0], mass[0] = low[0][keep], high[0][keep], mass[0][keep]
-    order = np.argsort(np.concatenate(low), kind="stable")
-    return Segments(np.concatenate(low)[order], np.concatenate(high)[order], np.concatenate(mass)[order], segments.missing)
+    whole, count = segments.mass[of], np.bincount(of, minlength=len(segments.low))[of]
+    width = np.diff(axis.places(np.stack([level.low, level.high])), axis=0)[0]
+    share = width * _density_at(segments, axis, (level.low + level.high) / 2)
+    expected = whole * share / np.bincount(of, share, minlength=len(segments.low))[of]
+    off = level.noisy - expected
+    out = off > (np.sqrt(2 * np.log(count)) + 1.5) * level.deviation
+    usual = ~out
+    spread = max(0.0, float((off[usual] ** 2 - level.deviation**2).sum() / max((expected[usual] ** 2).sum(), 1e-9)))
+    trust = spread * expected**2 / (spread * expected**2 + level.deviation**2)
+    mass = np.where(out, level.noisy, np.maximum(expected + trust * off, 0.0))
+    # What the pieces of a cell are over or short goes to those that do not stand out, as far as they can take it.
+    taken = np.bincount(of, np.where(out, mass, 0.0), minlength=len(segments.low))[of]
+    rest = np.bincount(of, np.where(out, 0.0, mass), minlength=len(segments.low))[of]
+    mass = np.where(out, mass * np.minimum(1.0, whole / np.maximum(taken, 1e-9)), mass * np.maximum(whole - taken, 0.0) / np.maximum(rest, 1e-9))
+    total = np.bincount(of, mass, minlength=len(segments.low))[of]
+    mass = np.where(total > 0, mass * whole / np.maximum(total, 1e-300), expected)
+    kept = np.setdiff1d(np.arange(len(segments.low)), of)
+    low, high, masses = (
+        np.concatenate([before[kept], after])
+        for before, after in ((segments.low, level.low), (segments.high, level.high), (segments.mass, mass))
+    )
+    order = np.argsort(low, kind="stable")
+    return Segments(low[order], high[order], masses[order], segments.missing)
+
+
+def _density_at(segments: Segments, axis: Axis, codes: Floats) -> Floats:
+    """The density along the axis at these codes, between the middles of segments; spikes have none."""
+    smooth = segments.high - segments.low > 1
+    if smooth.sum() < 2:
+        return np.ones(len(codes))
+    low, high = axis.places(segments.low[smooth]), axis.places(segments.high[smooth])
+    density = np.log(np.maximum(segments.mass[smooth] / (high - low), 1e-9))
+    return np.exp(np.interp(axis.places(codes), (low + high) / 2, density))

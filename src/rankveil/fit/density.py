@@ -23,8 +23,8 @@ from rankveil.fit.simplex import Floats
 
 Bools = NDArray[np.bool_]
 
-SMOOTHNESS = 10.0 ** np.arange(-9.0, 3.0)
-ROUGHNESS = np.array([0.02, 0.1, 0.3, 0.7, 1.5, 3.0])
+SMOOTHNESS = 10.0 ** np.arange(-9.0, 3.0, 1.5)
+ROUGHNESS = np.array([0.02, 0.1, 0.5, 2.0])
 _LEVEL = 10.0  # prior deviation of anything along the axis, in logarithms
 _FREE = float(os.environ.get("FREE", "0.1"))  # precision of a free cell's logarithm
 _LARGEST_STEP = 1.5
@@ -146,10 +146,9 @@ class Fit:
         smooth, rough = (each.ravel() for each in np.meshgrid(SMOOTHNESS, ROUGHNESS, indexing="ij"))
         precision = self.precision(smooth, rough)
         whole = information + precision[:, :, None] * np.eye(len(here))
-        factor = np.linalg.cholesky(whole)
-        solved = np.linalg.solve(factor, np.broadcast_to(pull[:, None], (len(factor), len(pull), 1)))[..., 0]
-        log_det = 2 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-        found: Floats = ((solved**2).sum(axis=1) - log_det + np.log(precision).sum(axis=1)) / 2
+        solved = np.linalg.solve(whole, np.broadcast_to(pull[:, None], (len(whole), len(pull), 1)))[..., 0]
+        log_det = np.linalg.slogdet(whole)[1]
+        found: Floats = (solved @ pull - log_det + np.log(precision).sum(axis=1)) / 2
         return found
 
     def variances(self, smooth: float, rough: float) -> Floats:

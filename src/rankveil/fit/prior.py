@@ -26,6 +26,7 @@ from rankveil.declare.axis import Axis, Edges
 from rankveil.fit.simplex import Floats
 
 MIDDLES = np.linspace(0.0, 1.0, 41)
+EVEN_WIDTH = float(os.environ.get("WIDEST", "4"))
 WIDTHS = tuple(map(float, os.environ.get("WIDTHS", "0.02,0.04,0.08,0.16").split(",")))
 AT_ZERO = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
 _ROUNDS = 20
@@ -105,7 +106,7 @@ def _bells(places: Floats) -> Floats:
     bells = _normal((places - middle) / width)
     first, last = bells[:, :1], bells[:, -1:]
     smooth: Floats = (bells - first) / (last - first)
-    return smooth
+    return np.concatenate([smooth, places[None, :]])  # and the even spread
 
 
 def _with_zero(smooth: Floats, zero: int) -> Floats:

@@ -38,6 +38,7 @@ from rankveil.rules import (
     GROUP_SIZE,
     GROUPS_FROM,
     HEAVY,
+    MOST_CELLS,
     ONE_LEVEL,
     PIECES,
     SEARCH_PIECES,
@@ -79,7 +80,7 @@ def first_question(column: Column, rows: int, price: Price) -> Question:
     if axis.size <= SINGLE_VALUES:
         cells, for_cells = np.arange(axis.size + 1), Fraction(1)
     else:
-        cells = axis.cut(max(FEWEST_CELLS, round(CELLS_PER_ROOT_REACH * math.sqrt(reach))))
+        cells = axis.cut(min(max(FEWEST_CELLS, round(CELLS_PER_ROOT_REACH * math.sqrt(reach))), MOST_CELLS))
         for_cells = Fraction(1) if reach < ONE_LEVEL[price.unit] else FOR_CELLS
     below = None if for_cells == 1 else price * (1 - for_cells)
     if len(cells) - 1 <= GROUPS_FROM[price.unit]:
