@@ -1,194 +1,269 @@
 """From measurements of columns to marginals: one estimator for all of them. Post-processing (T1).
 
 Guarantee    Reads measurements, n and the plan; sees no data and draws nothing.
-Steps        The finest cells that the first two levels asked for; which of them are spikes; one density for all of them
-             (density.py); then the levels of the search divide cells further (`divided`).
+Steps        The finest cells of the levels that cover a column; which of them stand out as spikes; a curve that is
+             likely before they are believed (prior.py); one density for all of them (density.py); the levels of the
+             search divide its cells further. Labels and columns of few values: labels.py.
 """
 
 from __future__ import annotations
 
 import math
-import os
-from dataclasses import dataclass
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.declare.axis import Axis
-from rankveil.declare.domain import Grid
+from rankveil.declare.domain import Grid, Nominal
+from rankveil.declare.schema import Column
 from rankveil.fit.density import System, fit_densities
+from rankveil.fit.labels import Labels, fit_labels
 from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
 from rankveil.fit.prior import Evidence, curves
 from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
 from rankveil.measure.measurements import ColumnMeasurement, Level
+from rankveil.rules import CURVE_POINTS, FEW_VALUES, MOST_CELLS
+
+if TYPE_CHECKING:
+    from rankveil.measure.counts import Counts  # of a public column
 
 Bools = NDArray[np.bool_]
+Edges = NDArray[np.int64]
+
+_EVERYWHERE = 1e-8  # of the records are expected evenly spread, so that no cell is impossible
+_SUM = 0.05  # deviation of n, in deviations of a count: nearly none
+_SURE = 1e-6  # variance of a count that everyone knows
 
 
 def fit_columns(
     measured: Mapping[str, ColumnMeasurement], rows: int, *, most_cells: int, least_mass: float
 ) -> dict[str, Marginal]:
     """Every column's marginal; `most_cells` and `least_mass` are of base cells."""
-    observed = {name: _observed(each, rows) for name, each in measured.items()}
-    curves = _prior_curves(observed)
-    fitted = fit_densities([each.system(curves.get(name)) for name, each in observed.items()])
+    few = {name: each for name, each in measured.items() if not _has_axis(each.column)}
+    masses = dict(zip(few, fit_labels([_labels(each, rows) for each in few.values()]), strict=True))
+    seen = {name: _observed(each, rows) for name, each in measured.items() if name not in few}
+    expected = _expected(seen)
+    fitted = fit_densities([each.system(expected[name]) for name, each in seen.items()])
+    segments = {
+        name: _divided(measured[name], Segments(each.low, each.high, *each.parts(mass)))
+        for (name, each), mass in zip(seen.items(), fitted, strict=True)
+    }
+    for name, mass in masses.items():
+        if isinstance(few[name].column.domain, Grid):
+            present, missing = _with_missing(mass, few[name].column)
+            codes = np.arange(len(present))
+            segments[name] = Segments(codes, codes + 1, present, missing)
     found: dict[str, Marginal] = {}
-    for (name, each), seen, (mass, _) in zip(measured.items(), observed.values(), fitted, strict=True):
-        column = each.column
-        null = column.allows_null
-        noise = each.levels[0].deviation ** 2
-        if not isinstance(column.domain, Grid):
-            found[name] = NominalMarginal(mass, most_cells=most_cells, least_mass=least_mass, label_variance=noise, null=null)
-            continue
-        segments = Segments(seen.low, seen.high, mass[: len(seen.low)], float(mass[-1]) if null else 0.0)
-        for level in each.levels[public_levels(each)[1] :]:
-            segments = divided(segments, level, Axis.of(column))
-        found[name] = OrderedMarginal(
-            Axis.of(column).size, segments, most_cells=most_cells, least_mass=least_mass, cell_variance=noise, null=null
+    for name, each in measured.items():
+        shape = segments[name] if name in segments else masses[name]
+        covering = each.levels[_covering(each) - 1]
+        found[name] = _marginal(each.column, shape, covering.deviation**2, most_cells, least_mass)
+    return found
+
+
+def exact_column(counts: Counts, rows: int, *, most_cells: int, least_mass: float) -> Marginal:
+    """The marginal of a public column, which everyone knows: no noise and no price."""
+    column = counts.grid.column
+    if not isinstance(column.domain, Grid):
+        return _marginal(column, counts.per_cell.astype(np.float64), _SURE, most_cells, least_mass)
+    some = np.flatnonzero(counts.present)
+    edges = np.arange(counts.grid.size + 1) if counts.grid.edges is None else counts.grid.edges
+    mass = counts.present[some].astype(np.float64)
+    segments = Segments(edges[some], edges[some + 1], mass, float(counts.missing))
+    return _marginal(column, segments, _SURE, most_cells, least_mass)
+
+
+def _marginal(column: Column, shape: Segments | Floats, variance: float, most_cells: int, least_mass: float) -> Marginal:
+    null = column.allows_null
+    if isinstance(shape, Segments):
+        return OrderedMarginal(
+            Axis.of(column).size,
+            shape,
+            most_cells=most_cells,
+            least_mass=least_mass,
+            cell_variance=variance,
+            null=null,
         )
-    return found
+    taxonomy = column.domain.taxonomy if isinstance(column.domain, Nominal) else None
+    return NominalMarginal(
+        shape.astype(np.float64),
+        most_cells=most_cells,
+        least_mass=least_mass,
+        label_variance=variance,
+        null=null,
+        taxonomy=taxonomy,
+    )
 
 
-def _prior_curves(observed: Mapping[str, _Observed]) -> dict[str, Floats]:
-    """What is expected of the cells of ordered columns: columns of a kind learn together."""
-    found = {}
-    for kind in {each.kind for each in observed.values()} - {"labels"}:
-        members = {name: each for name, each in observed.items() if each.kind == kind}
-        found |= zip(members, curves([each.evidence() for each in members.values()]), strict=True)
-    return found
+# Labels and few values
+
+
+def _has_axis(column: Column) -> bool:
+    return isinstance(column.domain, Grid) and Axis.of(column).size >= FEW_VALUES
+
+
+def _labels(each: ColumnMeasurement, rows: int) -> Labels:
+    [level] = each.levels
+    noisy = level.noisy if each.missing is None else np.append(level.noisy, each.missing)
+    return Labels(noisy, level.deviation, level.law == "discrete Laplace", float(rows))
+
+
+def _with_missing(mass: Floats, column: Column) -> tuple[Floats, float]:
+    return (mass[:-1], float(mass[-1])) if column.allows_null else (mass, 0.0)
+
+
+# Columns along an axis
 
 
 @dataclass(frozen=True)
 class _Observed:
-    """The finest cells of the first two levels, and all noisy counts about them."""
+    """The finest cells of a column that the density is fitted to, and all noisy counts about them."""
 
     kind: str
-    axis: Axis
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    edges: Floats | None  # on the axis
-    zero: int | None
-    own: list[tuple[float, float]]
+    column: Column
+    low: Edges
+    high: Edges
+    zero: int | None  # the cell of zero, of wide columns of amounts
     standing: Bools  # cells that stand far above their neighbours
+    own: Floats  # noisy count of each cell that was counted by itself
     free: Bools
-    member: Floats
+    member: Floats  # observations x cells
     noisy: Floats
     deviation: Floats
     laplace: Bools
     rows: int
     missing: float | None
 
+    @property
+    def _edges(self) -> Edges:
+        return np.append(self.low, self.high[-1])
+
     def evidence(self) -> Evidence:
         total = self.rows - (self.missing or 0.0)
-        assert self.edges is not None
-        return Evidence.of(self.axis, np.append(self.low, self.high[-1]), self.zero, self.member, self.noisy, self.deviation, self.laplace, total)
+        axis = Axis.of(self.column)
+        return Evidence.of(axis, self._edges, self.zero, self.member, self.noisy, self.deviation, self.laplace, total)
 
-    def system(self, curve: Floats | None) -> System:
-        cells, rows = len(self.low), float(self.rows)
-        members, counts, deviations, laws, free = self.member, self.noisy, self.deviation, self.laplace, self.free
-        if curve is None or self.edges is None:
-            expected, place, width = np.full(cells, rows / cells), None, np.ones(cells)
-        else:
-            even = width = np.diff(self.edges)
-            expected = (curve + EVEN * even) * rows
-            place = (self.edges[:-1] + self.edges[1:]) / 2
-            free = free | (self.standing & (np.array([noisy for noisy, _ in self.own]) > 2 * expected))
+    def parts(self, mass: Floats) -> tuple[Floats, float]:
+        return _with_missing(mass, self.column)
+
+    def system(self, curve: Floats) -> System:
+        """For a curve that is expected."""
+        places = Axis.of(self.column).places(self._edges)
+        width, place = np.diff(places), (places[:-1] + places[1:]) / 2
+        expected = (curve + _EVERYWHERE * width) * self.rows
+        free = self.free | (self.standing & (self.own > 2 * expected))
+        member, noisy, deviation, laplace = self.member, self.noisy, self.deviation, self.laplace
         if self.missing is not None:
-            members = np.pad(members, ((0, 1), (0, 1)))
-            members[-1, -1] = 1.0
-            counts, deviations = np.append(counts, self.missing), np.append(deviations, deviations[0])
-            laws, free = np.append(laws, laws[0]), np.append(free, True)
-            expected = np.append(expected, max(self.missing, 0.1 * deviations[0]))
-            place, width = None if place is None else np.append(place, 2.0), np.append(width, 1.0)
-        members = np.concatenate([members, np.ones((1, members.shape[1]))])
-        counts, deviations = np.append(counts, rows), np.append(deviations, 0.05 * deviations[0])
-        return System(self.kind, expected, width, place, free, members, counts, deviations, np.append(laws, False), rows)
+            member = np.pad(member, ((0, 1), (0, 1)))
+            member[-1, -1] = 1.0
+            noisy, deviation = np.append(noisy, self.missing), np.append(deviation, deviation[0])
+            laplace, free = np.append(laplace, laplace[0]), np.append(free, True)
+            expected = np.append(expected, max(self.missing, 0.1 * float(deviation[0])))
+            width, place = np.append(width, 1.0), np.append(place, 2.0)
+        member = np.concatenate([member, np.ones((1, member.shape[1]))])
+        noisy, deviation = np.append(noisy, float(self.rows)), np.append(deviation, _SUM * deviation[0])
+        laplace = np.append(laplace, False)
+        return System(self.kind, expected, width, place, free, member, noisy, deviation, laplace, float(self.rows))
 
 
-EVEN = float(os.environ.get("EVEN", "1e-8"))
+def _expected(observed: Mapping[str, _Observed]) -> dict[str, Floats]:
+    """What is expected of the cells, as shares: columns of a kind learn together."""
+    found: dict[str, Floats] = {}
+    for kind in sorted({each.kind for each in observed.values()}):
+        members = {name: each for name, each in observed.items() if each.kind == kind}
+        found |= zip(members, curves([each.evidence() for each in members.values()]), strict=True)
+    return found
 
 
-FEW_VALUES = int(os.environ.get("FEW", "8"))
-MOST_POINTS = int(os.environ.get("POINTS", "32"))
-MOST_LEAVES = int(os.environ.get("LEAVES", "128"))
-
-
-def public_levels(each: ColumnMeasurement) -> tuple[int, int]:
-    """How many levels cover the whole column, and how many the density is fitted to."""
+def _covering(each: ColumnMeasurement) -> int:
+    """How many levels cover the whole column."""
     size = Axis.of(each.column).size
-    public = sum(1 for level in each.levels if level.low[0] == 0 and (level.high - level.low).sum() == size)
-    more = len(each.levels) > public and len(each.levels[public - 1].low) + len(each.levels[public].low) <= MOST_LEAVES
-    return public, public + int(more)
+    return sum(1 for level in each.levels if level.low[0] == 0 and (level.high - level.low).sum() == size)
+
+
+def _used(each: ColumnMeasurement) -> int:
+    """How many levels the density is fitted to: those that cover, and one more if it is small."""
+    covering = _covering(each)
+    more = each.levels[covering : covering + 1]
+    small = sum(len(level.low) for level in each.levels[covering - 1 : covering + 1]) <= MOST_CELLS
+    return covering + int(bool(more) and small)
 
 
 def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
-    column, axis = each.column, Axis.of(each.column)
-    ordered = isinstance(column.domain, Grid) and axis.size >= FEW_VALUES
-    public, used = public_levels(each)
-    first, main = each.levels[0], each.levels[public - 1]
-    low, high = main.low, main.high
-    if used > public:
-        second = each.levels[public]
-        inside = np.searchsorted(low, second.low, side="right") - 1
-        whole = np.setdiff1d(np.arange(len(low)), inside)
-        low, high = (np.sort(np.concatenate([a[whole], b])) for a, b in ((low, second.low), (high, second.high)))
-    standing = np.zeros(0, np.int64)
-    if ordered:
-        width = np.diff(axis.places(np.append(low, high[-1])))
-        out = _standing_out(_own_counts(each.levels[:used], low, high), width)
-        standing = low[out]
-        if len(low) < MOST_POINTS:  # counts are few: the prior's curve says what is inside their cells
-            points = axis.cut(MOST_POINTS)
-            inside = np.minimum(np.searchsorted(low, points, side="right") - 1, len(low) - 1)
-            edges = np.union1d(np.append(low, high[-1]), points[~out[inside]])
-            low, high = edges[:-1], edges[1:]
-    cells = len(low)
-    levels = each.levels[:used]
-    starts = np.concatenate([np.searchsorted(low, level.low) for level in levels])
-    ends = np.concatenate([np.searchsorted(low, level.high) for level in levels])
-    member = ((np.arange(cells) >= starts[:, None]) & (np.arange(cells) < ends[:, None])).astype(np.float64)
-    noisy = np.concatenate([level.noisy for level in levels])
-    deviation = np.concatenate([np.full(len(level.noisy), level.deviation) for level in levels])
-    laplace = np.full(len(noisy), first.law == "discrete Laplace")
-    free = np.zeros(cells, np.bool_)
-    own: list[tuple[float, float]] = []
-    edges, zero, kind = None, None, "labels"
-    if ordered:
-        edges = axis.places(np.append(low, high[-1]))
-        kind = "values" if cells == axis.size else "amount" if axis.is_amount else "plain"
-        own = _own_counts(levels, low, high)
-        if kind != "values":
-            zero_code = min(max(axis.zero, 0), axis.size - 1)
-            free |= low == zero_code
-            upper = len(low) - 1
-            free[upper] = own[upper][0] > (math.sqrt(2 * math.log(cells)) + 0.5) * own[upper][1]
-            if kind == "amount":
-                zero = int(np.flatnonzero(low == zero_code)[0])
-    missing = None
-    if each.missing is not None:
-        missing = min(max(each.missing, 0.0), float(rows))
-    return _Observed(kind, axis, low, high, edges, zero, own, np.isin(low, standing), free, member, noisy, deviation, laplace, rows, missing)
+    axis, levels, covering = Axis.of(each.column), each.levels[: _used(each)], _covering(each)
+    low, high = levels[covering - 1].low, levels[covering - 1].high
+    for level in levels[covering:]:
+        whole = np.setdiff1d(np.arange(len(low)), np.searchsorted(low, level.low, side="right") - 1)
+        low, high = (np.sort(np.append(a[whole], b)) for a, b in ((low, level.low), (high, level.high)))
+    own, deviation = _counted(levels, low, high)
+    out = _standing_out(own, deviation, np.diff(axis.places(np.append(low, high[-1]))))
+    standing = low[out]
+    if len(low) < CURVE_POINTS:  # counts are few: the prior's curve says what is inside their cells
+        points = axis.cut(CURVE_POINTS)
+        inside = np.minimum(np.searchsorted(low, points, side="right") - 1, len(low) - 1)
+        edges = np.union1d(np.append(low, high[-1]), points[~out[inside]])
+        low, high = edges[:-1], edges[1:]
+        own, deviation = _counted(levels, low, high)
+    cells = np.arange(len(low))
+    start = np.concatenate([np.searchsorted(low, level.low) for level in levels])
+    end = np.concatenate([np.searchsorted(low, level.high) for level in levels])
+    every = len(levels[covering - 1].low) == axis.size
+    free, zero = np.zeros(len(low), np.bool_), None
+    if not every:
+        first = min(max(axis.zero, 0), axis.size - 1)
+        free[low == first] = True
+        # The upper end may be a top code; one among so many cells, so only noise that hardly occurs is ruled out.
+        free[-1] = own[-1] > (math.sqrt(2 * math.log(len(low))) + 0.5) * deviation[-1]
+        zero = int(np.searchsorted(low, first)) if axis.is_amount else None
+    return _Observed(
+        "values" if every else "amounts" if axis.is_amount else "numbers",
+        each.column,
+        low,
+        high,
+        zero,
+        np.isin(low, standing),
+        own,
+        free,
+        ((cells >= start[:, None]) & (cells < end[:, None])).astype(np.float64),
+        np.concatenate([level.noisy for level in levels]),
+        np.concatenate([np.full(len(level.noisy), level.deviation) for level in levels]),
+        np.full(len(start), levels[0].law == "discrete Laplace"),
+        rows,
+        None if each.missing is None else min(max(each.missing, 0.0), float(rows)),
+    )
 
 
-def _own_counts(levels: tuple[Level, ...], low: NDArray[np.int64], high: NDArray[np.int64]) -> list[tuple[float, float]]:
-    found = {}
+def _counted(levels: tuple[Level, ...], low: Edges, high: Edges) -> tuple[Floats, Floats]:
+    """Noisy counts of these cells, and their deviations, where they were counted by themselves; the finest counts."""
+    noisy, deviation = np.full(len(low), -np.inf), np.ones(len(low))
     for level in levels:
-        for a, b, y in zip(level.low.tolist(), level.high.tolist(), level.noisy.tolist(), strict=True):
-            found[a, b] = (y, level.deviation)
-    return [found.get((a, b), (-math.inf, 1.0)) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        place = np.minimum(np.searchsorted(low, level.low), len(low) - 1)
+        same = (low[place] == level.low) & (high[place] == level.high)
+        noisy[place[same]], deviation[place[same]] = level.noisy[same], level.deviation
+    return noisy, deviation
 
 
-def _standing_out(own: list[tuple[float, float]], width: Floats) -> Bools:
+def _standing_out(noisy: Floats, deviation: Floats, width: Floats) -> Bools:
     """Cells far above twice the median density of the three on each side."""
-    noisy, deviation = (np.array(each) for each in zip(*own, strict=True))
     limit = math.sqrt(2 * math.log(len(noisy))) + 1.5
     padded = np.pad(noisy / width, 3, constant_values=np.nan)
     around = np.lib.stride_tricks.sliding_window_view(padded, 7)[:, [0, 1, 2, 4, 5, 6]]
     expected = np.maximum(np.nanmedian(around, axis=1) * width, 0.0)
     found: Bools = noisy > 2 * expected + limit * deviation
     return found
+
+
+# Further down
+
+
+def _divided(each: ColumnMeasurement, segments: Segments) -> Segments:
+    for level in each.levels[_used(each) :]:
+        segments = divided(segments, level, Axis.of(each.column))
+    return segments
 
 
 def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
@@ -210,7 +285,11 @@ def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
     # What the pieces of a cell are over or short goes to those that do not stand out, as far as they can take it.
     taken = np.bincount(of, np.where(out, mass, 0.0), minlength=len(segments.low))[of]
     rest = np.bincount(of, np.where(out, 0.0, mass), minlength=len(segments.low))[of]
-    mass = np.where(out, mass * np.minimum(1.0, whole / np.maximum(taken, 1e-9)), mass * np.maximum(whole - taken, 0.0) / np.maximum(rest, 1e-9))
+    mass = np.where(
+        out,
+        mass * np.minimum(1.0, whole / np.maximum(taken, 1e-9)),
+        mass * np.maximum(whole - taken, 0.0) / np.maximum(rest, 1e-9),
+    )
     total = np.bincount(of, mass, minlength=len(segments.low))[of]
     mass = np.where(total > 0, mass * whole / np.maximum(total, 1e-300), expected)
     kept = np.setdiff1d(np.arange(len(segments.low)), of)

@@ -2,11 +2,11 @@
 
 Candidates   Bells of several widths all along the axis, and the even spread, each with none, some or most of the
              records at zero where the column holds amounts. All are public.
-Weights      Columns of one table are alike in how far values reach as a share of the declared range, in how wide they
-             are on the axis, and in how much is at zero: whoever declares one bound far beyond the bulk declares others
-             so. Middles of bells are normal around one of some places with one of some spreads (every such hypothesis has
-             the likelihood of all columns' counts); widths and shares at zero have a frequency each, learnt by
-             expectation and maximisation with one imagined column.
+Weights      Columns of one table are alike in how far values reach as a share of the declared range, and in how much is
+             at zero: whoever declares one bound far beyond the bulk declares others so. Logarithms of reaches are
+             normal around one of some middles with one of some spreads; every such hypothesis has the likelihood of all
+             columns' counts. Shares at zero have a frequency each, learnt by expectation and maximisation with one
+             imagined column for each.
 Curve        At each point the median of the candidates' cumulative shares, by their weight after the column's own
              counts: of all curves the one with the least expected W1, if one of the candidates were the truth.
 Reads        Released counts and the plan, nothing else: T1.
@@ -15,7 +15,6 @@ Reads        Released counts and the plan, nothing else: T1.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,13 +25,14 @@ from rankveil.declare.axis import Axis, Edges
 from rankveil.fit.simplex import Floats
 
 MIDDLES = np.linspace(0.0, 1.0, 41)
-EVEN_WIDTH = float(os.environ.get("WIDEST", "4"))
-WIDTHS = tuple(map(float, os.environ.get("WIDTHS", "0.02,0.04,0.08,0.16").split(",")))
+WIDTHS = (0.02, 0.04, 0.08, 0.16)  # of the axis
 AT_ZERO = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
 _ROUNDS = 20
 _NEGLIGIBLE = 1e-6
 
-_CENTRES, _SPREADS = (each.ravel()[:, None] for each in np.meshgrid(np.linspace(-8.0, 0.0, 17), np.array([0.5, 1.0, 2.0])))
+_CENTRES, _SPREADS = (
+    each.ravel()[:, None] for each in np.meshgrid(np.linspace(-8.0, 0.0, 17), np.array([0.5, 1.0, 2.0]))
+)  # hypotheses about reaches
 
 _NORMAL_TAIL = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)  # Abramowitz and Stegun, 7.1.26
 
@@ -47,8 +47,15 @@ class Evidence:
 
     @classmethod
     def of(
-        cls, axis: Axis, edges: Edges, zero: int | None, member: Floats, noisy: Floats, deviation: Floats,
-        laplace: NDArray[np.bool_], total: float,
+        cls,
+        axis: Axis,
+        edges: Edges,
+        zero: int | None,
+        member: Floats,
+        noisy: Floats,
+        deviation: Floats,
+        laplace: NDArray[np.bool_],
+        total: float,
     ) -> Evidence:
         """`edges`: of the finest cells; `zero`: which of them is zero; `member`: observations x cells."""
         smooth = _bells(axis.places(edges))
@@ -81,7 +88,7 @@ def curves(evidence: Sequence[Evidence]) -> list[Floats]:
         hypotheses = np.exp(together - np.max(together))
         hypotheses /= hypotheses.sum()
         seen = [hypotheses @ each * at_zero for each in by_place]
-        at_zero = sum(each / max(each.sum(), 1e-300) for each in seen) + float(os.environ.get("PSEUDO", "1"))
+        at_zero = sum(each / max(each.sum(), 1e-300) for each in seen) + 1.0
         at_zero = at_zero / at_zero.sum()
     return [
         _median(each.curves, (at_zero[:, None] * (hypotheses @ one) * fit).ravel())

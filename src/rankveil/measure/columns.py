@@ -38,8 +38,8 @@ from rankveil.rules import (
     GROUP_SIZE,
     GROUPS_FROM,
     HEAVY,
+    LOOK_INTO_FROM,
     MOST_CELLS,
-    ONE_LEVEL,
     PIECES,
     SEARCH_PIECES,
     SHARE_GROWS_UNTIL,
@@ -81,7 +81,7 @@ def first_question(column: Column, rows: int, price: Price) -> Question:
         cells, for_cells = np.arange(axis.size + 1), Fraction(1)
     else:
         cells = axis.cut(min(max(FEWEST_CELLS, round(CELLS_PER_ROOT_REACH * math.sqrt(reach))), MOST_CELLS))
-        for_cells = Fraction(1) if reach < ONE_LEVEL[price.unit] else FOR_CELLS
+        for_cells = Fraction(1) if reach < LOOK_INTO_FROM[price.unit] else FOR_CELLS
     below = None if for_cells == 1 else price * (1 - for_cells)
     if len(cells) - 1 <= GROUPS_FROM[price.unit]:
         return Question(((cells, _noise(price * for_cells)),), below)
