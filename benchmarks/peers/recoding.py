@@ -23,9 +23,8 @@ import pandas as pd
 from benchmarks.peers.data import Data, labels
 from benchmarks.peers.systems import Scope
 from rankveil.declare import declare_alone
+from rankveil.declare.axis import Axis
 from rankveil.measure.budget import rho_within
-from rankveil.measure.counts import CountGrid
-from rankveil.measure.marginals.partition import TreeShape, nested_edges
 
 FEW_VALUES = 32
 FEWEST_CELLS, MOST_CELLS = 6, 200
@@ -51,7 +50,6 @@ class Recoding:
     def starts(self) -> dict[str, np.ndarray]:
         """First values of the cells of each number that is recoded, and one past its last value."""
         cells = cell_count(self.rows, len(self.data.columns), self.epsilon, self.delta)
-        shape = TreeShape(leaves=cells, branching=cells, outlined=True)
         declared = {column.name: column for column in declare_alone(self.data.plan).columns}
         found = {}
         for column in self.data.columns:
@@ -60,7 +58,7 @@ class Recoding:
                 if values <= (max(FEW_VALUES, 2 * cells) if self.scope == "all" else FEW_VALUES):
                     found[name] = lower + np.arange(values + 1)
                 elif self.scope == "all":
-                    [edges] = nested_edges(CountGrid(declared[name]), shape)
+                    edges = Axis.of(declared[name]).cut(cells)
                     found[name] = lower + edges
         return found
 

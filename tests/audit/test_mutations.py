@@ -29,7 +29,7 @@ from rankveil.declare.domain import Grid
 from rankveil.measure.budget import Budget, Noise
 from rankveil.measure.link import select
 from rankveil.measure.marginals import tree
-from rankveil.measure.marginals.shape import OrderedMarginal
+from rankveil.fit.marginal import OrderedMarginal
 from rankveil.methods import METHODS, Method
 from rankveil.microaggregate import unaligned
 from rankveil.noise import RandomSource, SeededSource, laplace_floats

@@ -24,7 +24,7 @@ from rankveil.measure.budget import Budget
 from rankveil.measure.counts import CellCounter, CountGrid, _Counting, count_columns
 from rankveil.measure.link.pairs import _PairCounting, count_pairs
 from rankveil.measure.link.synthetic import counted, protected_marginals
-from rankveil.measure.marginals.shape import Marginal
+from rankveil.fit.marginal import Marginal
 from rankveil.noise import SystemSource
 from tests.support import category, plan_text
 

@@ -21,9 +21,9 @@ from rankveil.measure.budget import Budget
 from rankveil.measure.counts import CountGrid, count_columns
 from rankveil.measure.link.select import _scores
 from rankveil.measure.link.synthetic import counted, divide, fresh_rows, protected_marginals
-from rankveil.measure.marginals.cells import group_nominal, group_ordered
+from rankveil.fit.cells import group_nominal, group_ordered
 from rankveil.measure.marginals.partition import TreeShape, nested_edges
-from rankveil.measure.marginals.projection import project
+from rankveil.fit.simplex import project
 from rankveil.measure.marginals.ranked import _block_sums, isotonic
 from rankveil.microaggregate.blocks import cluster_starts
 from rankveil.noise import SeededSource

@@ -48,7 +48,7 @@ class Axis:
         """Where codes, or edges between them, lie on the axis."""
         codes = np.asarray(codes, np.float64)
         if not self.is_amount:
-            return codes / self.size
+            return np.asarray(codes / self.size)
         return np.asarray((self._bent(codes) - self._ends[0]) / (self._ends[1] - self._ends[0]))
 
     def codes(self, places: Floats) -> Floats:

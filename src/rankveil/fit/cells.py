@@ -82,7 +82,7 @@ def group_nominal(mass: Floats, most: int, least: float = 0.0, kin: Groups | Non
         light = group == len(heavy)
         kinds, member = np.unique(kin[light], return_inverse=True)
         together = np.bincount(member, mass[light], minlength=len(kinds)) if len(kinds) else np.zeros(0)
-        for kind in np.argsort(-together, kind="stable")[:max(spare, 0)]:
+        for kind in np.argsort(-together, kind="stable")[: max(spare, 0)]:
             if together[kind] >= least and kinds[kind] >= 0:
                 group[light & (kin == kinds[kind])] = fresh
                 fresh += 1

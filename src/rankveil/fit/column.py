@@ -77,7 +77,9 @@ def exact_column(counts: Counts, rows: int, *, most_cells: int, least_mass: floa
     return _marginal(column, segments, _SURE, most_cells, least_mass)
 
 
-def _marginal(column: Column, shape: Segments | Floats, variance: float, most_cells: int, least_mass: float) -> Marginal:
+def _marginal(
+    column: Column, shape: Segments | Floats, variance: float, most_cells: int, least_mass: float
+) -> Marginal:
     null = column.allows_null
     if isinstance(shape, Segments):
         return OrderedMarginal(
@@ -267,8 +269,9 @@ def _divided(each: ColumnMeasurement, segments: Segments) -> Segments:
 
 
 def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
-    """Segments that a level looked into, in its pieces. What is expected of a piece follows the density around it; counts
-    are believed as far as those of the whole level differ from that by more than noise; pieces that stand out by
+    """Segments that a level looked into, in its pieces.
+
+    What is expected of a piece follows the density around it; counts are believed as far as those of the whole level differ from that by more than noise; pieces that stand out by
     themselves keep what was counted.
     """
     of = np.searchsorted(segments.low, level.low, side="right") - 1

@@ -64,9 +64,7 @@ def fit_densities(systems: Sequence[System]) -> list[Floats]:
             fit.improve(smooth, rough, 12)
             evidence.append(fit.evidence())
         weights = pooled([system.kind for system in systems], evidence)
-        chosen = [
-            (math.exp(weight @ np.log(_SMOOTHNESS)), math.exp(weight @ np.log(_ROUGHNESS))) for weight in weights
-        ]
+        chosen = [(math.exp(weight @ np.log(_SMOOTHNESS)), math.exp(weight @ np.log(_ROUGHNESS))) for weight in weights]
     found = []
     for fit, (smooth, rough) in zip(fits, chosen, strict=True):
         fit.improve(smooth, rough, 30)

@@ -7,20 +7,20 @@ Both kinds of column answer the same questions: `cell_of` (code -> base cell), `
 from __future__ import annotations
 
 import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.declare.domain import MISSING, Codes
 from rankveil.fit.cells import Groups, group_nominal, group_ordered
+from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
 from rankveil.fit.strips import Strips
-from rankveil.fit.segments import Segments
 from rankveil.noise import Sampler
 from rankveil.taxonomy import Taxonomy
 
-SmallCells = NDArray[np.uint8] | NDArray[np.uint16]
+SmallCells = NDArray[np.unsignedinteger[Any]]
 
 _STEPS_OF_A_SLOPE = 16
 _FEW_EDGES = 32
@@ -50,9 +50,9 @@ class _Replaceable:
         return other
 
     @property
-    def cell_type(self) -> type[np.uint8 | np.uint16]:
+    def cell_type(self) -> np.dtype[np.unsignedinteger[Any]]:
         """The smallest integers that hold every base cell."""
-        return np.uint8 if len(self.mass) <= 1 << 8 else np.uint16
+        return np.dtype(np.uint8 if len(self.mass) <= 1 << 8 else np.uint16)
 
 
 def _kin(taxonomy: Taxonomy | None) -> Groups | None:
@@ -142,7 +142,7 @@ class OrderedMarginal(_Replaceable):
         """The base cell of every code, and of MISSING last."""
         cells = np.arange(len(self.edges) + 1, dtype=self.cell_type)
         widths = np.diff(self.edges, prepend=0, append=self.size)
-        return np.append(np.repeat(cells, widths), self.cell_type(self.cell_count - 1))
+        return np.repeat(np.append(cells, cells.dtype.type(self.cell_count - 1)), np.append(widths, 1))
 
     @property
     def code_count(self) -> int:

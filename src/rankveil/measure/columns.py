@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from rankveil.declare import Column
 from rankveil.declare.axis import Axis
 from rankveil.declare.domain import Grid
-from rankveil.measure.budget import Mechanism, Noise, Price
-from rankveil.measure.counts import CountGrid, Counts
+from rankveil.measure.budget import Budget, Mechanism, Noise, Price
+from rankveil.measure.counts import Counts
 from rankveil.measure.measurements import ColumnMeasurement, Level
 from rankveil.noise import RandomSource
 from rankveil.rules import (
@@ -80,7 +80,8 @@ def first_question(column: Column, rows: int, price: Price) -> Question:
     if axis.size <= SINGLE_VALUES:
         cells, for_cells = np.arange(axis.size + 1), Fraction(1)
     else:
-        cells = axis.cut(min(max(FEWEST_CELLS, round(CELLS_PER_ROOT_REACH * math.sqrt(reach))), MOST_CELLS))
+        warranted = round(CELLS_PER_ROOT_REACH * math.sqrt(reach))
+        cells = axis.cut(min(max(FEWEST_CELLS, warranted), MOST_CELLS))
         for_cells = Fraction(1) if reach < LOOK_INTO_FROM[price.unit] else FOR_CELLS
     below = None if for_cells == 1 else price * (1 - for_cells)
     if len(cells) - 1 <= GROUPS_FROM[price.unit]:
@@ -88,7 +89,40 @@ def first_question(column: Column, rows: int, price: Price) -> Question:
     groups = np.append(cells[:-1:GROUP_SIZE], axis.size)
     if len(cells) <= axis.size:
         groups = np.union1d(groups, axis.cut(1))
-    return Question(((groups, _noise(price * (for_cells * FOR_GROUPS))), (cells, _noise(price * (for_cells * (1 - FOR_GROUPS))))), below)
+    for_groups = for_cells * FOR_GROUPS
+    return Question(((groups, _noise(price * for_groups)), (cells, _noise(price * (for_cells - for_groups)))), below)
+
+
+def column_note(column: Column, rows: int, price: Price) -> Mechanism:
+    """The line of the budget for a column: a function of public things, so it is the same in a dry run."""
+    asked = first_question(column, rows, price)
+    single = asked.cells == Axis.of(column).size
+    groups = f" and {len(asked.levels[0][0]) - 1} groups" if len(asked.levels) > 1 else ""
+    below = ", heavy cells looked into" if asked.below is not None else ""
+    what = f"histogram{groups}" if single else f"counts of {asked.cells} cells{groups}{below}"
+    theorems = ("T13", "T14") if asked.below is not None else ("T13",) if groups else ("T12",)
+    name = f"{asked.levels[-1][1].name}, {what}"
+    return price.note(column.name, name, "L1 2, L2 √2 per level", (*theorems, price.noise_theorem))
+
+
+def planned_columns(columns: Sequence[Column], rows: int, budget: Budget, share: Fraction) -> list[Mechanism]:
+    """The lines for all columns of a table with so many rows."""
+    parts = column_parts(columns, budget.whole.unit)
+    return [column_note(column, rows, budget.part(share * parts[column.name])) for column in columns]
+
+
+def paid_columns(
+    counts: Mapping[str, Counts], rows: int, budget: Budget, share: Fraction, source: RandomSource
+) -> tuple[dict[str, ColumnMeasurement], list[Mechanism]]:
+    """Every column measured for its part of a share of the budget."""
+    parts = column_parts([each.grid.column for each in counts.values()], budget.whole.unit)
+    measured: dict[str, ColumnMeasurement] = {}
+    notes = []
+    for name, each in counts.items():
+        price = budget.spend(share * parts[name], f"marginal of {name}")
+        measured |= measure_columns({name: each}, rows, {name: price}, source)
+        notes.append(column_note(each.grid.column, rows, price))
+    return measured, notes
 
 
 def _noise(price: Price) -> Noise:
@@ -105,7 +139,8 @@ def measure_columns(
 def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> ColumnMeasurement:
     column = counts.grid.column
     asked = first_question(column, rows, price)
-    missing, levels = None, []
+    missing: float | None = None
+    levels: list[Level] = []
     for cells, noise in asked.levels:
         edges = counts.snapped(cells)
         exact = counts.between(edges)

@@ -23,7 +23,7 @@ from rankveil.measure.marginals.choose import synopsis_rule
 from rankveil.measure.marginals.outline import Evidence, _candidates, _medians
 from rankveil.measure.marginals.partition import TreeShape, nested_edges
 from rankveil.measure.marginals.pooling import outlines
-from rankveil.measure.marginals.shape import OrderedMarginal
+from rankveil.fit.marginal import OrderedMarginal
 from rankveil.measure.marginals.tree import divided, drawn_tree
 from rankveil.noise import Sampler, SeededSource
 

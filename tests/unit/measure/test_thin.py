@@ -19,7 +19,7 @@ from rankveil.evaluate.measures import divergence
 from rankveil.measure.budget import Budget, Noise
 from rankveil.measure.counts import count_columns
 from rankveil.measure.marginals.choose import release_marginals
-from rankveil.measure.marginals.projection import project, project_rows
+from rankveil.fit.simplex import project, project_rows
 from rankveil.measure.marginals.thin import MANY, believed_labels, believed_values
 from rankveil.noise import Sampler, SeededSource
 from rankveil.taxonomy import flat_taxonomy

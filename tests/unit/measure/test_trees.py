@@ -21,7 +21,7 @@ from rankveil.measure.marginals import outline
 from rankveil.measure.marginals import tree as tree_module
 from rankveil.measure.marginals.choose import release_marginals, synopsis_rule
 from rankveil.measure.marginals.partition import TreeShape, level_parts, nested_edges
-from rankveil.measure.marginals.shape import OrderedMarginal
+from rankveil.fit.marginal import OrderedMarginal
 from rankveil.measure.marginals.tree import DrawnTree, drawn_tree
 from rankveil.noise import Sampler, SeededSource
 

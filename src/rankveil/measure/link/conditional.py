@@ -23,11 +23,11 @@ from rankveil.declare.again import read_again
 from rankveil.declare.dataset import CodeBatch, Dataset
 from rankveil.declare.domain import Codes
 from rankveil.draw.disorder import out_of_order
+from rankveil.fit.marginal import Marginal
+from rankveil.fit.simplex import Floats
 from rankveil.measure.link.draw import Law, law_of, matches_any
 from rankveil.measure.link.model import rake, sampled_along_tree, table_cells
 from rankveil.measure.link.tables import NoisyTable
-from rankveil.measure.marginals.projection import Floats
-from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import Sampler
 
 _BLOCK = 1 << 15

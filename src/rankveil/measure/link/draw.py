@@ -21,10 +21,10 @@ from rankveil.declare.domain import Codes
 from rankveil.declare.schema import Combination
 from rankveil.draw.rows import PIECE_ROWS, Piece
 from rankveil.errors import PlanError
+from rankveil.fit.marginal import Marginal
+from rankveil.fit.simplex import Floats
+from rankveil.fit.strips import Strips, counts_of
 from rankveil.measure.link.model import RowModel
-from rankveil.measure.marginals.projection import Floats
-from rankveil.measure.marginals.shape import Marginal
-from rankveil.measure.marginals.strips import Strips, counts_of
 from rankveil.noise import KeyedSource, Sampler
 
 _PLACE_BITS = (PIECE_ROWS - 1).bit_length()  # of a row in its piece

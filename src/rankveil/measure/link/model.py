@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.fit.marginal import Marginal, quotas
+from rankveil.fit.simplex import Floats
 from rankveil.measure.link.select import spanning_order
 from rankveil.measure.link.signs import latent_rows
 from rankveil.measure.link.tables import NoisyTable, denoise, fit_margins
-from rankveil.measure.marginals.projection import Floats
-from rankveil.measure.marginals.shape import Marginal, quotas
 from rankveil.noise import Sampler
 
 _FEWEST_SET_ROWS, _MOST_SET_ROWS = 20_000, 100_000

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rankveil.declare.dataset import Codings, Dataset
 from rankveil.declare.domain import Codes
-from rankveil.measure.marginals.cells import Groups
-from rankveil.measure.marginals.shape import Marginal
+from rankveil.fit.cells import Groups
+from rankveil.fit.marginal import Marginal, SmallCells
 
 Pair = tuple[str, str]
 PairCounts = dict[Pair, NDArray[np.int64]]
@@ -95,7 +95,7 @@ class _PairCounter:
     def _clear(self) -> None:
         self._recent: dict[tuple[int, int], NDArray[np.int32]] = {}  # tables of bundles, by their places
         self._recent_rows = 0
-        self._lookups: dict[str, NDArray[np.uint8]] = {}  # the cell of each code; missing last
+        self._lookups: dict[str, SmallCells] = {}  # the cell of each code; missing last
 
     def add(self, batch: Codings) -> None:
         cells = {name: self._cells(name, batch[name]) for name in self._marginals}
@@ -118,12 +118,12 @@ class _PairCounter:
                 self._recent[i, j] = np.zeros(self._bundles[i].cell_count * stride, np.int32)
             np.add.at(self._recent[i, j], np.add(row, places[j], out=both), _ONE)
 
-    def _add_by_pairs(self, cells: Mapping[str, NDArray[np.uint8]]) -> None:
+    def _add_by_pairs(self, cells: Mapping[str, SmallCells]) -> None:
         for (a, b), table in self._pairs.items():
             both = cells[a].astype(np.intp) * table.shape[1] + cells[b]
             table += np.bincount(both, minlength=table.size).reshape(table.shape)
 
-    def _cells(self, name: str, codes: Codes) -> NDArray[np.uint8]:
+    def _cells(self, name: str, codes: Codes) -> SmallCells:
         marginal = self._marginals[name]
         if marginal.code_count > _LARGEST_LOOKUP or len(codes) < _LONG_BATCH:
             return marginal.small_cell_of(codes)
@@ -162,7 +162,7 @@ class _PairCounter:
         return self.__dict__
 
 
-def _bundle_cells(bundle: _Bundle, cells: Mapping[str, NDArray[np.uint8]]) -> NDArray[np.uint16]:
+def _bundle_cells(bundle: _Bundle, cells: Mapping[str, SmallCells]) -> NDArray[np.uint16]:
     first, *others = bundle.names
     places = cells[first].astype(np.uint16)
     for name, size in zip(others, bundle.sizes[1:], strict=True):

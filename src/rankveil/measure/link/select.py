@@ -22,10 +22,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.fit.marginal import Marginal
+from rankveil.fit.simplex import Floats
 from rankveil.measure.budget import Price
 from rankveil.measure.link.pairs import Pair, PairCounts, grouped
-from rankveil.measure.marginals.projection import Floats
-from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import PermuteAndFlip, RandomSource
 
 _SCORE_CELLS = 8

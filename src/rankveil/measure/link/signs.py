@@ -14,10 +14,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from rankveil.fit.marginal import Marginal
+from rankveil.fit.simplex import Floats
 from rankveil.measure.budget import Noise, Price
 from rankveil.measure.link.pairs import PairCounts
-from rankveil.measure.marginals.projection import Floats
-from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import RandomSource, Sampler
 
 _MOST_SHARED = 0.98  # of a column's variance: no column is wholly what it shares with others

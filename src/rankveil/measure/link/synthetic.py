@@ -1,7 +1,7 @@
 """The method `synthetic`: fresh rows from released marginals and a released model of dependence.
 
 Guarantee    The rows are differentially private with the whole budget: pure ε, or (ε, δ).
-Argument     Marginals (choose.py), sign products (signs.py), the choice of pairs (select.py) and the tables (tables.py)
+Argument     Columns (columns.py), sign products (signs.py), the choice of pairs (select.py) and the tables (tables.py)
              each cost the part of the budget noted for them; the parts add up to the whole, and `Budget` refuses to
              hand out more: T29. Cells come from released marginals. Rows are drawn from released numbers:
              post-processing, given public columns where there are any (T28).
@@ -21,8 +21,12 @@ import numpy as np
 from rankveil.declare import Plan, declare_alone
 from rankveil.declare.dataset import Dataset
 from rankveil.draw.rows import Rows, cut
+from rankveil.fit.column import exact_column, fit_columns
+from rankveil.fit.marginal import Marginal
+from rankveil.fit.simplex import Floats
 from rankveil.measure.bounds import planned_bounds, with_bounds
 from rankveil.measure.budget import Budget, Mechanism, Noise
+from rankveil.measure.columns import paid_columns, planned_columns
 from rankveil.measure.counts import Counts, count_columns
 from rankveil.measure.link.conditional import ConditionalModel
 from rankveil.measure.link.draw import RowMaker
@@ -30,17 +34,10 @@ from rankveil.measure.link.model import denoised, model_from_copula, model_from_
 from rankveil.measure.link.pairs import count_pairs
 from rankveil.measure.link.select import Selection, select_pairs
 from rankveil.measure.link.signs import latent_correlations, sign_noise
-from rankveil.measure.link.tables import NoisyTable, refine_marginals, release_tables
-from rankveil.measure.marginals.choose import (
-    BASE_CELLS,
-    exact_marginal,
-    planned_marginals,
-    release_marginals,
-)
-from rankveil.measure.marginals.projection import Floats
-from rankveil.measure.marginals.shape import Marginal
+from rankveil.measure.link.tables import NoisyTable, refined_marginals, release_tables
 from rankveil.noise import RandomSource, Sampler
 
+BASE_CELLS = 16
 _TABLES_NEED = 60.0  # records per deviation of a spanning tree's tables
 ASSUMED_ROWS = 10_000
 _COPULA_NEEDS = 0.4  # a noisy sign product's deviation beyond which it says nothing
@@ -133,10 +130,13 @@ def protected_marginals(given: Counted, budget: Budget, source: RandomSource) ->
     if division.linkage == "tables":
         least_mass = _table_noise(budget, division).deviation
     marginals: dict[str, Marginal] = {
-        column.name: exact_marginal(counts[column.name], rows, least_mass) for column in columns if not column.protected
+        column.name: exact_column(counts[column.name], rows, most_cells=BASE_CELLS, least_mass=least_mass)
+        for column in columns
+        if not column.protected
     }
     to_release = {column.name: counts[column.name] for column in dataset.schema.protected}
-    released, paid = release_marginals(to_release, rows, budget, division.marginals, least_mass, source)
+    measured, paid = paid_columns(to_release, rows, budget, division.marginals, source)
+    released = fit_columns(measured, rows, most_cells=BASE_CELLS, least_mass=least_mass)
     return ReleasedMarginals(dataset, rows, division, marginals | released, (*found.notes, *paid), budget)
 
 
@@ -149,8 +149,8 @@ def fresh_rows(given: ReleasedMarginals, budget: Budget, source: RandomSource) -
     if len(schema.protected) < len(schema.columns):
         model = ConditionalModel(
             given.dataset,
-            given.marginals,
-            denoised(linked.tables, given.marginals, given.rows),
+            linked.marginals,
+            denoised(linked.tables, linked.marginals, given.rows),
             linked.correlations,
             given.rows,
         )
@@ -163,9 +163,9 @@ def fresh_rows(given: ReleasedMarginals, budget: Budget, source: RandomSource) -
             linkage=given.division.linkage,
         )
     if linked.tables:
-        fitted = model_from_tables(given.marginals, linked.tables, linked.correlations, given.rows, sampler)
+        fitted = model_from_tables(linked.marginals, linked.tables, linked.correlations, given.rows, sampler)
     else:
-        fitted = model_from_copula(given.marginals, linked.correlations, given.rows, sampler)
+        fitted = model_from_copula(linked.marginals, linked.correlations, given.rows, sampler)
     pieces = cut(given.rows, source)
     maker = RowMaker.of(fitted, len(pieces), schema.impossible, sampler)
     return Rows(
@@ -183,6 +183,7 @@ def fresh_rows(given: ReleasedMarginals, budget: Budget, source: RandomSource) -
 class _Linked:
     correlations: Floats
     tables: list[NoisyTable]
+    marginals: dict[str, Marginal]  # by now
 
 
 def _table_noise(budget: Budget, division: Division) -> Noise:
@@ -195,7 +196,7 @@ def _link(given: ReleasedMarginals, source: RandomSource, notes: list[Mechanism]
     division, marginals, rows, budget = given.division, given.marginals, given.rows, given.budget
     size = len(marginals)
     if division.linkage == "none":
-        return _Linked(np.eye(size), [])
+        return _Linked(np.eye(size), [], marginals)
     public = frozenset(column.name for column in given.dataset.schema.columns if not column.protected)
     # PRIVACY: pairs of public columns are left out of everything that is measured; nobody is protected in them.
     pair_counts = {
@@ -208,7 +209,7 @@ def _link(given: ReleasedMarginals, source: RandomSource, notes: list[Mechanism]
     sensitivity = f"L1 {2 * (size**2 // 4)}, L2 √{size**2 - size % 2}"
     notes.append(price.note("all pairs", f"{noise.name}, sign products", sensitivity, ("T19", price.noise_theorem)))
     if alone:
-        return _Linked(correlations, [])
+        return _Linked(correlations, [], marginals)
 
     count = min(division.table_count, len(pair_counts))
     selection = Selection(list(pair_counts), {})
@@ -229,8 +230,8 @@ def _link(given: ReleasedMarginals, source: RandomSource, notes: list[Mechanism]
             ("T17", price.noise_theorem),
         )
     )
-    refine_marginals({name: marginal for name, marginal in marginals.items() if name not in public}, tables, rows)
-    return _Linked(correlations, tables)
+    protected = {name: marginal for name, marginal in marginals.items() if name not in public}
+    return _Linked(correlations, tables, marginals | refined_marginals(protected, tables, rows))
 
 
 def planned_for_synthetic(plan: Plan) -> list[Mechanism]:
@@ -242,7 +243,7 @@ def planned_for_synthetic(plan: Plan) -> list[Mechanism]:
     budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
     budget, notes = planned_bounds(columns, budget)
     division = divide(budget, rows, len(schema.columns))
-    notes += planned_marginals(columns, rows, budget, division.marginals)
+    notes += planned_columns(columns, rows, budget, division.marginals)
     for part, column, name, theorem in (
         (division.signs, "all pairs", "sign products", "T19"),
         (division.selection, "all pairs", f"choice of {division.table_count} pairs", "T18"),

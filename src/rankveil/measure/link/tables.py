@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankveil.fit.cells import Groups
+from rankveil.fit.marginal import Marginal
+from rankveil.fit.simplex import Floats, project
 from rankveil.measure.budget import Noise
 from rankveil.measure.link.pairs import Pair, PairCounts, grouped
 from rankveil.measure.link.select import Selection
-from rankveil.measure.marginals.cells import Groups
-from rankveil.measure.marginals.projection import Floats, project
-from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import RandomSource
 
 _CELLS_PER_REACH = 0.12  # cells of a table, per record per deviation of noise
@@ -77,8 +77,9 @@ def release_tables(
     return tables
 
 
-def refine_marginals(marginals: Mapping[str, Marginal], tables: list[NoisyTable], rows: int) -> None:
+def refined_marginals(marginals: Mapping[str, Marginal], tables: list[NoisyTable], rows: int) -> dict[str, Marginal]:
     """Least squares between each marginal and the margins of the tables that contain its column."""
+    found = dict(marginals)
     for name, marginal in marginals.items():
         precision = np.diag(1 / marginal.variance)
         weighted = marginal.mass / marginal.variance
@@ -102,7 +103,8 @@ def refine_marginals(marginals: Mapping[str, Marginal], tables: list[NoisyTable]
             positive = marginal.mass > 0
             refined = np.zeros(marginal.cell_count)
             refined[positive] = project(mass[positive], float(rows))
-            marginal.mass = refined
+            found[name] = marginal.with_mass(refined)
+    return found
 
 
 def fit_margins(table: Floats, row_mass: Floats, column_mass: Floats, sweeps: int = 20) -> Floats:
