@@ -57,3 +57,6 @@ FEW_VALUES = 8
 
 CURVE_POINTS = 32
 """Cells at least in which a wide column is fitted, however few were counted: what is inside follows the prior."""
+
+FALSE_ALARMS = 0.01
+"""Chance, per column and level, that noise alone is taken for a spike."""

@@ -54,7 +54,7 @@ class Axis:
     def codes(self, places: Floats) -> Floats:
         """The inverse, as real numbers."""
         if not self.is_amount:
-            return places * self.size
+            return np.asarray(places * self.size)
         distance = np.unique(np.concatenate([np.geomspace(1, self.size, _POINTS), np.linspace(0, self.size, _POINTS)]))
         grid = np.unique(np.clip(np.concatenate([self.zero - distance, self.zero + distance]), 0, self.size))
         return np.interp(places, self.places(grid), grid)

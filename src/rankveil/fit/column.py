@@ -25,8 +25,8 @@ from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
 from rankveil.fit.prior import Evidence, curves
 from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
-from rankveil.measure.measurements import ColumnMeasurement, Level
-from rankveil.rules import CURVE_POINTS, FEW_VALUES, MOST_CELLS
+from rankveil.measure.measurements import ColumnMeasurement, Level, NoiseLaw
+from rankveil.rules import CURVE_POINTS, FALSE_ALARMS, FEW_VALUES, MOST_CELLS
 
 if TYPE_CHECKING:
     from rankveil.measure.counts import Counts  # of a public column
@@ -202,7 +202,8 @@ def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
         whole = np.setdiff1d(np.arange(len(low)), np.searchsorted(low, level.low, side="right") - 1)
         low, high = (np.sort(np.append(a[whole], b)) for a, b in ((low, level.low), (high, level.high)))
     own, deviation = _counted(levels, low, high)
-    out = _standing_out(own, deviation, np.diff(axis.places(np.append(low, high[-1]))))
+    law = levels[0].law
+    out = _standing_out(own, deviation, np.diff(axis.places(np.append(low, high[-1]))), _beyond_noise(len(low), law))
     standing = low[out]
     if len(low) < CURVE_POINTS:  # counts are few: the prior's curve says what is inside their cells
         points = axis.cut(CURVE_POINTS)
@@ -218,8 +219,7 @@ def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
     if not every:
         first = min(max(axis.zero, 0), axis.size - 1)
         free[low == first] = True
-        # The upper end may be a top code; one among so many cells, so only noise that hardly occurs is ruled out.
-        free[-1] = own[-1] > (math.sqrt(2 * math.log(len(low))) + 0.5) * deviation[-1]
+        free[-1] = own[-1] > _beyond_noise(1, law) * deviation[-1]  # a top code
         zero = int(np.searchsorted(low, first)) if axis.is_amount else None
     return _Observed(
         "values" if every else "amounts" if axis.is_amount else "numbers",
@@ -233,25 +233,32 @@ def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
         ((cells >= start[:, None]) & (cells < end[:, None])).astype(np.float64),
         np.concatenate([level.noisy for level in levels]),
         np.concatenate([np.full(len(level.noisy), level.deviation) for level in levels]),
-        np.full(len(start), levels[0].law == "discrete Laplace"),
+        np.full(len(start), law == "discrete Laplace"),
         rows,
         None if each.missing is None else min(max(each.missing, 0.0), float(rows)),
     )
 
 
 def _counted(levels: tuple[Level, ...], low: Edges, high: Edges) -> tuple[Floats, Floats]:
-    """Noisy counts of these cells, and their deviations, where they were counted by themselves; the finest counts."""
-    noisy, deviation = np.full(len(low), -np.inf), np.ones(len(low))
+    """Noisy counts of these cells, and their deviations, where they were counted by themselves, once or more often."""
+    weight, total = np.zeros(len(low)), np.zeros(len(low))
     for level in levels:
         place = np.minimum(np.searchsorted(low, level.low), len(low) - 1)
         same = (low[place] == level.low) & (high[place] == level.high)
-        noisy[place[same]], deviation[place[same]] = level.noisy[same], level.deviation
-    return noisy, deviation
+        weight[place[same]] += level.deviation**-2
+        total[place[same]] += level.noisy[same] * level.deviation**-2
+    counted = np.where(weight > 0, weight, 1.0)
+    return np.where(weight > 0, total / counted, -np.inf), counted**-0.5
 
 
-def _standing_out(noisy: Floats, deviation: Floats, width: Floats) -> Bools:
+def _beyond_noise(places: int, law: NoiseLaw) -> float:
+    """Deviations that noise exceeds in one of so many places with a probability of `FALSE_ALARMS` at most."""
+    nats = math.log(places / (2 * FALSE_ALARMS))
+    return nats / math.sqrt(2) if law == "discrete Laplace" else math.sqrt(2 * nats)
+
+
+def _standing_out(noisy: Floats, deviation: Floats, width: Floats, limit: float) -> Bools:
     """Cells far above twice the median density of the three on each side."""
-    limit = math.sqrt(2 * math.log(len(noisy))) + 1.5
     padded = np.pad(noisy / width, 3, constant_values=np.nan)
     around = np.lib.stride_tricks.sliding_window_view(padded, 7)[:, [0, 1, 2, 4, 5, 6]]
     expected = np.maximum(np.nanmedian(around, axis=1) * width, 0.0)
@@ -271,16 +278,16 @@ def _divided(each: ColumnMeasurement, segments: Segments) -> Segments:
 def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
     """Segments that a level looked into, in its pieces.
 
-    What is expected of a piece follows the density around it; counts are believed as far as those of the whole level differ from that by more than noise; pieces that stand out by
-    themselves keep what was counted.
+    What is expected of a piece follows the density around it; counts are believed as far as those of the whole level
+    differ from that by more than noise; pieces that stand out by themselves keep what was counted.
     """
     of = np.searchsorted(segments.low, level.low, side="right") - 1
-    whole, count = segments.mass[of], np.bincount(of, minlength=len(segments.low))[of]
+    whole = segments.mass[of]
     width = np.diff(axis.places(np.stack([level.low, level.high])), axis=0)[0]
     share = width * _density_at(segments, axis, (level.low + level.high) / 2)
     expected = whole * share / np.bincount(of, share, minlength=len(segments.low))[of]
     off = level.noisy - expected
-    out = off > (np.sqrt(2 * np.log(count)) + 1.5) * level.deviation
+    out = off > _beyond_noise(len(off), level.law) * level.deviation
     usual = ~out
     spread = max(0.0, float((off[usual] ** 2 - level.deviation**2).sum() / max((expected[usual] ** 2).sum(), 1e-9)))
     trust = spread * expected**2 / (spread * expected**2 + level.deviation**2)

@@ -216,7 +216,7 @@ def _count_noise(on: Setting) -> Finding:
 
 
 def _gaussian_noise(on: Setting) -> Finding:
-    """One record changes its label: the difference of two counts, whose noise has nearly the trade-off of a normal law."""
+    """One record changes its label: the noise of a difference of counts has nearly the trade-off of a normal law."""
     one, other, price = _first_draws(on, labels("a", 2), 1, _DELTA)
 
     def observe(changed: bool, count: int) -> Scores:
