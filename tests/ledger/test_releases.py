@@ -11,8 +11,8 @@ import pytest
 import rankveil as rv
 from rankveil.engines import open_table
 from rankveil.errors import BudgetError, DomainError
-from rankveil.measure import budget
 from rankveil.ledger import Ledger, identities, population_identity
+from rankveil.measure import budget
 from rankveil.noise import SeededSource
 from tests.support import integer, plan_text
 

@@ -57,7 +57,7 @@ class Axis:
             return np.asarray(places * self.size)
         distance = np.unique(np.concatenate([np.geomspace(1, self.size, _POINTS), np.linspace(0, self.size, _POINTS)]))
         grid = np.unique(np.clip(np.concatenate([self.zero - distance, self.zero + distance]), 0, self.size))
-        return np.interp(places, self.places(grid), grid)
+        return np.asarray(np.interp(places, self.places(grid), grid))
 
     def _bent(self, codes: Floats) -> Floats:
         unit = max(self.size / AXIS_UNITS, 1.0)

@@ -139,6 +139,7 @@ class _Observed:
     laplace: Bools
     rows: int
     missing: float | None
+    missing_deviation: float
 
     @property
     def _edges(self) -> Edges:
@@ -162,9 +163,9 @@ class _Observed:
         if self.missing is not None:
             member = np.pad(member, ((0, 1), (0, 1)))
             member[-1, -1] = 1.0
-            noisy, deviation = np.append(noisy, self.missing), np.append(deviation, deviation[0])
+            noisy, deviation = np.append(noisy, self.missing), np.append(deviation, self.missing_deviation)
             laplace, free = np.append(laplace, laplace[0]), np.append(free, True)
-            expected = np.append(expected, max(self.missing, 0.1 * float(deviation[0])))
+            expected = np.append(expected, max(self.missing, 0.1 * self.missing_deviation))
             width, place = np.append(width, 1.0), np.append(place, 2.0)
         member = np.concatenate([member, np.ones((1, member.shape[1]))])
         noisy, deviation = np.append(noisy, float(self.rows)), np.append(deviation, _SUM * deviation[0])
@@ -236,6 +237,7 @@ def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
         np.full(len(start), law == "discrete Laplace"),
         rows,
         None if each.missing is None else min(max(each.missing, 0.0), float(rows)),
+        each.missing_deviation,
     )
 
 

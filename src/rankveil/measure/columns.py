@@ -1,10 +1,11 @@
 """Measuring columns by themselves: noisy counts over nested public cells, refined where there is something to see.
 
 Guarantee    Every column is measured at the price it is given: differentially private for replacing one record.
-Argument     The first level is a histogram over public cells, missing being one of them: L1 2, L2 sqrt 2 (T12). Each
-             further level counts disjoint parts of cells that the noisy counts above show to be heavy, cut along a
-             public axis: for every list of earlier answers it is a histogram over fixed cells, T12 again. The levels'
-             parts of the price add up to no more than the whole, along every list of answers (T2, T13, T14).
+Argument     Levels that are asked whatever the answers are histograms over public cells, missing being one of them on
+             the last: L1 2, L2 sqrt 2 each (T12). Each further level counts disjoint parts of cells that the noisy
+             counts above show to be heavy, cut along a public axis: for every list of earlier answers it is a histogram
+             over fixed cells, T12 again. The levels' parts of the price add up to no more than the whole, along every
+             list of answers (T2, T13, T14).
 Public rule  Labels and small domains: every value by itself, the whole price on one level. Wide domains: a first level
              of as many cells as records per unit of noise warrant, a second level, and a search down to single codes.
 Not covered  Which rows hold which values. What is made of the counts: fit/, which is post-processing.
@@ -144,17 +145,19 @@ def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> 
     for cells, noise in asked.levels:
         edges = counts.snapped(cells)
         exact = counts.between(edges)
-        if column.allows_null and not levels:
+        last = len(levels) == len(asked.levels) - 1
+        if column.allows_null and last:
             exact = np.append(exact, counts.missing)
         # PRIVACY: every record is in at most one cell of a level, missing being one: L1 2, L2 sqrt 2.
         noisy = noise.added_to(exact, source).astype(np.float64)
-        if column.allows_null and not levels:
+        if column.allows_null and last:
             missing, noisy = float(noisy[-1]), noisy[:-1]
         levels.append(Level(edges[:-1], edges[1:], noisy, noise.deviation, noise.name))
     if asked.below is not None:
         _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source)
         _search(levels, counts, asked.below * (1 - FOR_PIECES), source)
-    return ColumnMeasurement(column, tuple(levels), missing)
+    unsure = asked.levels[-1][1].deviation if column.allows_null else 0.0
+    return ColumnMeasurement(column, tuple(levels), missing, unsure)
 
 
 def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, source: RandomSource) -> bool:

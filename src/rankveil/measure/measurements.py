@@ -33,4 +33,5 @@ class ColumnMeasurement:
 
     column: Column  # public
     levels: tuple[Level, ...]
-    missing: float | None = None  # noisy count, as noisy as the first level; None where the plan allows none
+    missing: float | None = None  # noisy count; None where the plan allows none
+    missing_deviation: float = 0.0
