@@ -39,11 +39,11 @@ STREAM_BYTES = 1 << 24
 
 def labels(name: str, count: int) -> Column:
     taxonomy = flat_taxonomy(tuple(f"{name} {number}" for number in range(count)), name=name)
-    return Column(name, "category", Nominal(taxonomy), "protected", False, False, (), pa.string())
+    return Column(name, "category", Nominal(taxonomy), "protected", False, False, ())
 
 
 def number(name: str, grid: Grid, arrow_type: pa.DataType, *, null: bool = False) -> Column:
-    return Column(name, "number", grid, "protected", null, False, (), arrow_type)
+    return Column(name, "number", grid, "protected", null, False, ())
 
 
 SCHEMA = Schema(

@@ -30,7 +30,7 @@ from rankveil.perturb.isotonic import isotonic
 
 
 def number_column(name: str, width: int, *, null: bool = False, lower: int = 0) -> Column:
-    return Column(name, "integer", Grid(width, Decimal(lower)), "protected", null, False, (), pa.int64())
+    return Column(name, "integer", Grid(width, Decimal(lower)), "protected", null, False, ())
 
 
 def dataset_of(values: dict[str, list[int | None]], columns: list[Column]) -> Dataset:

@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from rankveil.declare import Column
@@ -26,12 +25,12 @@ Values = np.ndarray
 
 
 def number(upper: int, lower: int = 0, *, null: bool = False) -> Column:
-    return Column("x", "integer", Grid(upper - lower, Decimal(lower)), "protected", null, False, (), pa.int64())
+    return Column("x", "integer", Grid(upper - lower, Decimal(lower)), "protected", null, False, ())
 
 
 def labels(count: int, *, null: bool = False) -> Column:
     domain = Nominal(flat_taxonomy([f"l{place}" for place in range(count)]))
-    return Column("x", "category", domain, "protected", null, False, (), pa.string())
+    return Column("x", "category", domain, "protected", null, False, ())
 
 
 def counts_of(column: Column, codes: Values) -> Counts:
