@@ -25,10 +25,10 @@ import pyarrow as pa
 from rankveil.declare import Column, Schema
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.draw.rows import Rows, cut
+from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
+from rankveil.fit.segments import Segments
 from rankveil.measure.link.draw import RowMaker
 from rankveil.measure.link.model import model_from_copula
-from rankveil.measure.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
-from rankveil.measure.marginals.tree import Segments
 from rankveil.noise import Sampler, SeededSource, SystemSource
 from rankveil.taxonomy import flat_taxonomy
 from rankveil.write import FileFormat, ahead
@@ -39,11 +39,11 @@ STREAM_BYTES = 1 << 24
 
 def labels(name: str, count: int) -> Column:
     taxonomy = flat_taxonomy(tuple(f"{name} {number}" for number in range(count)), name=name)
-    return Column(name, "category", Nominal(taxonomy), "protected", False, False, (), pa.string())
+    return Column(name, "category", Nominal(taxonomy), "protected", False, False, ())
 
 
 def number(name: str, grid: Grid, arrow_type: pa.DataType, *, null: bool = False) -> Column:
-    return Column(name, "number", grid, "protected", null, False, (), arrow_type)
+    return Column(name, "number", grid, "protected", null, False, ())
 
 
 SCHEMA = Schema(

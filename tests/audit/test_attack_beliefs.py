@@ -241,7 +241,7 @@ def plain_likelihood(
 @pytest.mark.parametrize("null", [False, True])
 @pytest.mark.parametrize("epsilon", ["0.5", "20"])
 def test_the_law_of_a_perturbed_number_is_the_sum_over_its_noise(grid: Grid, null: bool, epsilon: str) -> None:
-    column = Column("a", "integer", grid, "protected", null, False, (), None)
+    column = Column("a", "integer", grid, "protected", null, False, ())
     codes, share = candidates(column), Fraction(epsilon)
     for_value = share / 2 if null else share
     scale = grid.axis_width / float(for_value)

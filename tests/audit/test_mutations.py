@@ -26,10 +26,10 @@ from rankveil.audit.findings import Finding
 from rankveil.declare import Records, Schema
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Grid
+from rankveil.fit.marginal import OrderedMarginal
+from rankveil.measure import columns
 from rankveil.measure.budget import Budget, Noise
 from rankveil.measure.link import select
-from rankveil.measure.marginals import tree
-from rankveil.measure.marginals.shape import OrderedMarginal
 from rankveil.methods import METHODS, Method
 from rankveil.microaggregate import unaligned
 from rankveil.noise import RandomSource, SeededSource, laplace_floats
@@ -120,11 +120,19 @@ def test_a_forgotten_factor_m_is_caught(name: str, monkeypatch: pytest.MonkeyPat
     assert found.lower_bound > 1.1
 
 
-def test_a_forgotten_division_by_the_levels_of_a_tree_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "level_parts", lambda levels, for_top: [Fraction(1)] * levels)
-    found = first_refutation("synthetic", only="tree")
+def test_a_forgotten_division_of_the_price_over_the_levels_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells get all of a column's price, and groups of cells and the pieces of heavy ones their parts on top."""
+    plain = columns.first_question
+
+    def too_dear(column: Any, rows: int, price: Any) -> Any:
+        asked = plain(column, rows, price)
+        *groups, (edges, _) = asked.levels
+        return replace(asked, levels=(*groups, (edges, price.laplace_or_gaussian(l1=2, l2_squared=2))))
+
+    monkeypatch.setattr(columns, "first_question", too_dear)
+    found = first_refutation("synthetic", only="wide number")
     assert found is not None
-    assert found.lower_bound > 1.9
+    assert found.lower_bound > found.claimed
 
 
 # What has to be public

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from rankveil.declare import Plan, Schema, declare
 from rankveil.declare.dataset import Dataset
 from rankveil.engines import LocalEngine, Table, open_table
+from rankveil.fit.marginal import Marginal
 from rankveil.measure.budget import Budget
 from rankveil.measure.counts import CellCounter, CountGrid, _Counting, count_columns
 from rankveil.measure.link.pairs import _PairCounting, count_pairs
 from rankveil.measure.link.synthetic import counted, protected_marginals
-from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import SystemSource
 from tests.support import category, plan_text
 

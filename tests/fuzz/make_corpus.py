@@ -109,7 +109,7 @@ PLANS: dict[str, bytes | str] = {
     "synthetic.toml": PLAN.replace("laplace", "synthetic").replace("k = 2", "delta = 1e-6\nexpected_rows = 1000")
     + '[[impossible]]\njob = "cook"\nlevel = ["low", "mid"]\n',
     "private_bounds.toml": '[release]\nmethod = "synthetic"\nepsilon = "2"\n[columns.a]\nkind = "number"\n'
-    'bounds = "private"\nstep = 0.01\n[columns.b]\nkind = "integer"\nbounds = "private"\nsynopsis = "mean"\n',
+    'bounds = "private"\nstep = 0.01\n[columns.b]\nkind = "integer"\nbounds = "private"\n',
     "unlinked.toml": PLAN.replace("laplace", "unlinked"),
     "multivariate.toml": PLAN.replace("laplace", "multivariate"),
     "aligned.toml": PLAN.replace("laplace", "aligned"),

@@ -58,7 +58,6 @@ SETTINGS = {
     "upper": ["9007199254740992", "1e15", "1e40", "1", "121", "0.01", "9999-12-31", "1900-01-02", "1987-06-05"],
     "step": ["1", "7", "120", "1000", "1e-9", "0.3", "0.1111111111111111111111111111111", "1e-40"],
     "scale": ['"log"', '"linear"'],
-    "synopsis": ['"mean"', '"tree"', '"ranked"', '"histogram"'],
     "role": ['"public"'],
     "format": ['"%d.%m.%Y"', '"%j"', '"="', '"%"', '"%Y-%m-%d %H"', '""'],
     "categories": [LABELS, '["cook", "smith", "baker", ""]', '["low", "mid", "high", "__proto__"]', '["a"]'],
@@ -78,7 +77,7 @@ ODDITIES = [
     "2020-01-01T00:00:00",
     '[["cook"]]',
 ]
-ADDED = ("scale", "synopsis", "role", "format", "step")  # to columns that do not say so
+ADDED = ("scale", "role", "format", "step")  # to columns that do not say so
 
 
 def variants(name: str) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 
 import numpy as np
 import pyarrow as pa
@@ -14,23 +14,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankveil.declare import Column, Schema
+from rankveil.declare.axis import Axis
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import MISSING, Grid
 from rankveil.engines import open_table
-from rankveil.measure.budget import Budget
-from rankveil.measure.counts import CountGrid, count_columns
+from rankveil.fit.cells import group_nominal, group_ordered
+from rankveil.fit.simplex import project
+from rankveil.measure.budget import Budget, Noise, Price
+from rankveil.measure.columns import measure_columns
+from rankveil.measure.counts import CountGrid, Counts, count_columns
 from rankveil.measure.link.select import _scores
 from rankveil.measure.link.synthetic import counted, divide, fresh_rows, protected_marginals
-from rankveil.measure.marginals.cells import group_nominal, group_ordered
-from rankveil.measure.marginals.partition import TreeShape, nested_edges
-from rankveil.measure.marginals.projection import project
-from rankveil.measure.marginals.ranked import _block_sums, isotonic
-from rankveil.microaggregate.blocks import cluster_starts
-from rankveil.noise import SeededSource
+from rankveil.noise import Law, SeededSource
+from rankveil.perturb.isotonic import isotonic
 
 
 def number_column(name: str, width: int, *, null: bool = False, lower: int = 0) -> Column:
-    return Column(name, "integer", Grid(width, Decimal(lower)), "protected", null, False, (), pa.int64())
+    return Column(name, "integer", Grid(width, Decimal(lower)), "protected", null, False, ())
 
 
 def dataset_of(values: dict[str, list[int | None]], columns: list[Column]) -> Dataset:
@@ -46,87 +46,93 @@ def neighbours(values: list[int], width: int) -> Iterator[list[int]]:
                 yield [*values[:place], other, *values[place + 1 :]]
 
 
+class Noted(SeededSource):
+    """Notes every exact answer before noise is added; `fixed`: noisy answers that are given instead of drawn ones."""
+
+    def __init__(self, fixed: list[np.ndarray] | None = None) -> None:
+        super().__init__(1)
+        self.exact: list[np.ndarray] = []
+        self.noisy: list[np.ndarray] = []
+        self.fixed = fixed
+
+    def answer(self, law: Law, exact: np.ndarray) -> np.ndarray:
+        noisy = super().answer(law, exact) if self.fixed is None else self.fixed[len(self.noisy)]
+        self.exact.append(exact)
+        self.noisy.append(noisy)
+        return noisy
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.one_of(st.none(), st.integers(0, 40)), min_size=2, max_size=30), st.data())
-def test_replacing_one_record_moves_one_count_on_every_level_of_a_tree(
-    values: list[int | None], data: st.DataObject
-) -> None:
-    column = number_column("x", 40, null=True)
-    place = data.draw(st.integers(0, len(values) - 1))
-    other = data.draw(st.one_of(st.none(), st.integers(0, 40)))
-    changed = [*values[:place], other, *values[place + 1 :]]
-    before, _ = count_columns(dataset_of({"x": values}, [column]), [column])
-    after, _ = count_columns(dataset_of({"x": changed}, [column]), [column])
-    even, outlined = (
-        nested_edges(CountGrid(column), TreeShape(16, 4, outlined=outlined)) for outlined in (False, True)
-    )
-    for edges in [*even, *outlined]:
-        difference = np.append(
-            after["x"].between(edges) - before["x"].between(edges), after["x"].missing - before["x"].missing
-        )
-        assert np.abs(difference).sum() <= 2
-        assert (difference**2).sum() <= 2
-
-
-@pytest.mark.parametrize(
-    "size, zero", [(1000, 0), (1000, 300), (1000, 999), (1000, -1), (100_000, 0), (10**7, 5 * 10**5), (7, 3)]
+@given(
+    st.lists(st.one_of(st.none(), st.integers(0, 5000)), min_size=2, max_size=30),
+    st.sampled_from([40, 5000]),
+    st.sampled_from([Price("epsilon", Fraction(400)), Price("rho", Fraction(4000)), Price("rho", Fraction(1, 10))]),
+    st.data(),
 )
-@pytest.mark.parametrize("outlined", [False, True])
-@pytest.mark.parametrize("leaves, branching", [(64, 8), (6, 6), (216, 6), (48, 8)])
-def test_levels_of_a_tree_are_nested_and_public(
-    size: int, zero: int, outlined: bool, leaves: int, branching: int
+def test_replacing_one_record_moves_one_count_on_every_level_whatever_the_answers(
+    values: list[int | None], width: int, price: Price, data: st.DataObject
 ) -> None:
-    grid = CountGrid(number_column("x", size - 1, lower=-zero))
-    levels = nested_edges(grid, TreeShape(leaves, branching, outlined=outlined))
-    for coarse, fine in pairwise(levels):
-        assert set(coarse) <= set(fine)
-    for edges in levels:
-        assert edges[0] == 0
-        assert edges[-1] == size
-        assert (np.diff(edges) > 0).all()
-    if size > leaves:
-        alone = max(zero, 0)
-        assert {alone, alone + 1} <= set(levels[0].tolist())
-        assert leaves / 2 <= len(levels[-1]) - 1 <= 1.5 * leaves + 4
+    """Along the same noisy answers both tables are asked the same cells, and each level changes by L1 2, L2 sqrt 2."""
+    values = [None if value is None else value % (width + 1) for value in values]
+    column = number_column("x", width, null=True)
+    place = data.draw(st.integers(0, len(values) - 1))
+    other = data.draw(st.one_of(st.none(), st.integers(0, width)))
+    before, rows = count_columns(dataset_of({"x": values}, [column]), [column])
+    changed = [*values[:place], other, *values[place + 1 :]]
+    after, _ = count_columns(dataset_of({"x": changed}, [column]), [column])
+    first = Noted()
+    measured = measure_columns(before, rows, {"x": price}, first)["x"]
+    second = Noted(first.noisy)
+    again = measure_columns(after, rows, {"x": price}, second)["x"]
+    assert len(first.exact) == len(second.exact)
+    for one, two in zip(first.exact, second.exact, strict=True):
+        assert np.abs(one - two).sum() <= 2
+        assert ((one - two) ** 2).sum() <= 2
+    for level, same in zip(measured.levels, again.levels, strict=True):
+        assert (level.low == same.low).all() and (level.high == same.high).all()
+        assert (level.low[1:] >= level.high[:-1]).all(), "cells of a level are disjoint"
+
+
+@pytest.mark.parametrize("price", [Price("epsilon", Fraction(1)), Price("rho", Fraction(1, 50))])
+@pytest.mark.parametrize("width", [1, 40, 120, 5000, 10**7])
+def test_the_levels_of_a_column_cost_no_more_than_its_price(width: int, price: Price) -> None:
+    spent = []
+
+    class Priced(SeededSource):
+        def answer(self, law: Law, exact: np.ndarray) -> np.ndarray:
+            assert isinstance(law, Noise)
+            pure = law.name == "discrete Laplace"
+            spent.append(2 / law.parameter if pure else 1 / law.parameter)
+            return super().answer(law, exact)
+
+    column = number_column("x", width)
+    grid = CountGrid(column)
+    exact = np.zeros(grid.cell_count, np.int64)
+    exact[min(7, grid.cell_count - 1)] = 10**6
+    measure_columns({"x": Counts(grid, exact)}, 10**6, {"x": price}, Priced(1))
+    assert 0 < sum(spent) <= price.amount
+
+
+@pytest.mark.parametrize("size, zero", [(1000, 0), (1000, 300), (1000, 999), (1000, -1), (10**7, 5 * 10**5), (130, 3)])
+@pytest.mark.parametrize("cells", [6, 24, 120])
+def test_cells_cover_a_column_and_hold_zero_and_the_upper_end_by_themselves(size: int, zero: int, cells: int) -> None:
+    edges = Axis.of(number_column("x", size - 1, lower=-zero)).cut(cells)
+    assert edges[0] == 0
+    assert edges[-1] == size
+    assert (np.diff(edges) > 0).all()
+    assert {max(zero, 0), max(zero, 0) + 1, size - 1} <= set(edges.tolist())
+    assert cells / 2 <= len(edges) - 1 <= cells + 4
 
 
 @pytest.mark.parametrize("zero", [0, 50_000, 999_999])
 def test_cells_of_amounts_are_finer_towards_zero_on_both_sides(zero: int) -> None:
-    """And none is wider than it would be if only the even part of the cells were there."""
-    grid = CountGrid(number_column("x", 999_999, lower=-zero))
-    edges = nested_edges(grid, TreeShape(24, 24, outlined=True))[0]
-    width = np.diff(edges)
-    above, below = width[edges[:-1] > zero], width[edges[1:] <= zero][::-1]
-    assert len(above) + len(below) == 24
+    edges = Axis.of(number_column("x", 999_999, lower=-zero)).cut(24)
+    inner = edges[1:-2] if zero < 999_999 else edges[1:]  # the upper end is cut off by itself
+    width, start = np.diff(inner), inner[:-1]
+    above, below = width[start > zero][1:-1], width[inner[1:] <= zero][::-1][1:-1]
     for side in (above, below):
-        assert (np.diff(side) >= 0).all()
-        assert side.max(initial=0) <= 1 + side.sum() / (0.3 * max(len(side), 1))
-    assert width.min() == 1  # zero itself
-
-
-@pytest.mark.parametrize("rows, clusters", [(4, 2), (5, 2), (6, 3)])
-def test_ranked_sums_from_counts_change_by_at_most_the_width_exhaustively(rows: int, clusters: int) -> None:
-    width = 3
-    column = number_column("x", width)
-    starts = cluster_starts(rows, rows // clusters)
-
-    def sums(values: tuple[int, ...] | list[int]) -> np.ndarray:
-        counts, _ = count_columns(dataset_of({"x": list(values)}, [column]), [column])
-        return _block_sums(counts["x"], starts, rows)
-
-    seen: dict[tuple[int, ...], np.ndarray] = {}
-    for values in product(range(width + 1), repeat=rows):
-        ordered = tuple(sorted(values))
-        if ordered not in seen:
-            seen[ordered] = sums(ordered)
-            expected = [sum(ordered[a:b]) for a, b in zip(starts, [*starts[1:], rows], strict=True)]
-            assert seen[ordered].tolist() == expected
-    worst = max(
-        int(np.abs(seen[values] - seen[tuple(sorted(other))]).sum())
-        for values in seen
-        for other in neighbours(list(values), width)
-    )
-    assert worst == width
+        assert (np.diff(side) >= -1).all()
+        assert side.max(initial=0) <= 10**6 / (0.3 * 24) + 1
 
 
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=30))

@@ -23,8 +23,8 @@ from benchmarks.pure_or_delta import outcomes, plan_for, shapes
 from rankveil.declare import Plan, declare
 from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
+from rankveil.measure import columns
 from rankveil.measure.budget import Budget, Noise
-from rankveil.measure.marginals import choose
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
 from rankveil.preview import Preview, preview
@@ -136,22 +136,26 @@ ENOUGH = 600  # draws of noise, for a width that is half as large to be noticed
 
 @pytest.fixture
 def first_draws(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[NDArray[np.float64]]]:
-    """The first noise that every column's counts get, in the order of releases."""
+    """The noise on every column's finest counts that are taken whatever the answers, in the order of releases."""
     found: dict[str, list[NDArray[np.float64]]] = {}
     waiting: list[str] = []
-    drawn, added = choose._drawn, Noise.added_to
+    drawn, added = columns._measured, Noise.added_to
 
-    def noting(counts: Any, *rest: Any) -> Any:
-        waiting.append(counts.grid.column.name)
-        return drawn(counts, *rest)
+    def noting(counts: Any, rows: int, price: Any, source: Any) -> Any:
+        column = counts.grid.column
+        levels = len(columns.first_question(column, rows, price).levels)
+        waiting.extend([column.name, *[""] * (levels - 1)])  # the finest level's is the one that is announced
+        return drawn(counts, rows, price, source)
 
     def adding(self: Noise, values: NDArray[np.int64], source: Any) -> NDArray[np.int64]:
         noisy = added(self, values, source)
         if waiting:
-            found.setdefault(waiting.pop(), []).append(np.abs(noisy - values).astype(np.float64).ravel())
+            name = waiting.pop()
+            if name:
+                found.setdefault(name, []).append(np.abs(noisy - values).astype(np.float64).ravel())
         return noisy
 
-    monkeypatch.setattr(choose, "_drawn", noting)
+    monkeypatch.setattr(columns, "_measured", noting)
     monkeypatch.setattr(Noise, "added_to", adding)
     return found
 

@@ -30,7 +30,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.measure.marginals.projection import Floats
+from rankveil.fit.simplex import Floats
 from rankveil.noise import RandomSource, below
 from rankveil.noise.coins import RationalCoins
 from rankveil.noise.enclosure import exp_bounds

@@ -31,9 +31,9 @@ from rankveil.aligned.channel import (
     stay_chances,
     window_chances,
 )
-from rankveil.measure.marginals.cells import Groups
-from rankveil.measure.marginals.projection import Floats
-from rankveil.measure.marginals.shape import Marginal
+from rankveil.fit.cells import Groups
+from rankveil.fit.marginal import Marginal
+from rankveil.fit.simplex import Floats
 from rankveil.noise import Sampler
 
 _GROUPS = (1, 2, 3, 4, 6, 8, 12, 17)

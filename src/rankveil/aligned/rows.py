@@ -24,22 +24,24 @@ from fractions import Fraction
 
 import numpy as np
 
+from rankveil import rules
 from rankveil.aligned.channel import least_bit_error
 from rankveil.aligned.grouping import Linkage, link
 from rankveil.declare import Plan, declare_alone
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import CodeBatch, Dataset
 from rankveil.draw.rows import Rows
+from rankveil.fit.column import fit_columns
+from rankveil.fit.marginal import Marginal
 from rankveil.measure.bounds import planned_bounds, with_bounds
 from rankveil.measure.budget import Budget, Mechanism
+from rankveil.measure.columns import paid_columns, planned_columns
 from rankveil.measure.synthetic import CountedColumns as Counted
-from rankveil.measure.marginals.choose import BASE_CELLS, planned_marginals, release_marginals
-from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import RandomSource, Sampler
 
 _RECORDS_PER_DEVIATION = 300
 _LEAST_SHARE, _LARGEST_SHARE = 0.05, 0.5
-_LIGHTEST_CELL = 4 * BASE_CELLS  # a cell holds at least one record in so many
+_LIGHTEST_CELL = 4 * rules.FEWEST_BASE_CELLS  # a cell holds at least one record in so many
 _ASSUMED_ROWS = 10_000
 
 
@@ -67,7 +69,8 @@ def marginals_for_rows(given: Counted, budget: Budget, source: RandomSource) -> 
     to_release = {column.name: counts[column.name] for column in dataset.schema.protected}
     share = share_for_marginals(budget.whole.amount, given.rows, len(to_release))
     least_mass = given.rows / _LIGHTEST_CELL
-    marginals, paid = release_marginals(to_release, given.rows, budget, share, least_mass, source)
+    measured, paid = paid_columns(to_release, given.rows, budget, share, source)
+    marginals = fit_columns(measured, given.rows, most_cells=rules.FEWEST_BASE_CELLS, least_mass=least_mass)
     return MarginalsForRows(dataset, given.rows, marginals, (*found.notes, *paid), budget)
 
 
@@ -134,7 +137,7 @@ def planned_for_aligned(plan: Plan) -> list[Mechanism]:
     budget, notes = planned_bounds(columns, budget)
     share = share_for_marginals(budget.whole.amount, rows, len(columns))
     name = "window channel" if len(columns) == 1 else "joint Hamming-ball channel"
-    notes += planned_marginals(columns, rows, budget, share)
+    notes += planned_columns(columns, rows, budget, share)
     groups = "groups follow from the released marginals"
     notes.append(budget.part(1 - share).note(_covered([column.name for column in columns]), name, groups, ("T25",)))
     return notes

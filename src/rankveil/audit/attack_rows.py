@@ -19,7 +19,7 @@ from rankveil.aligned.grouping import Linkage
 from rankveil.audit.attack_belief import Attacker, Belief, Floats, candidates, first_reaching, from_likelihood
 from rankveil.declare import Column, Records
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.measure.marginals.shape import Marginal
+from rankveil.fit.marginal import Marginal
 from rankveil.microaggregate.clusters import axis_values
 from rankveil.perturb.records import DISTANCE_UNITS, label_distances, planned
 

@@ -62,7 +62,6 @@ PositiveInteger = Annotated[int, Field(ge=1, le=LARGEST_INTEGER), BeforeValidato
 BoundedInteger = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
 Role = Literal["protected", "public"]
 Bounds = Literal["public", "private"]
-SynopsisChoice = Literal["auto", "tree", "ranked", "mean", "histogram"]
 _T = TypeVar("_T")
 
 
@@ -88,9 +87,6 @@ class _Ranged(_ColumnEntry):
     """A column with a range. `bounds = "private"` finds the range with a part of the budget."""
 
     clamp: bool = Field(False, description="Move values outside the range to its nearest end instead of refusing.")
-    synopsis: SynopsisChoice = Field(
-        "auto", description="How the column's marginal is measured (method synthetic); 'auto' is a public rule."
-    )
 
 
 class IntegerColumn(_Ranged):

@@ -23,7 +23,7 @@ from rankveil.declare.domain import (
     unescaped,
 )
 from rankveil.declare.places import Fits, first_places
-from rankveil.declare.plan import DropColumn, InterestEntry, Plan, Role, SynopsisChoice
+from rankveil.declare.plan import DropColumn, InterestEntry, Plan, Role
 from rankveil.engines import Table
 from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.engines.spelling import Marks
@@ -45,7 +45,6 @@ class Column:
     allows_null: bool
     clamp: bool
     null_tokens: tuple[str, ...]
-    synopsis: SynopsisChoice = "auto"
     private_bounds: bool = False  # the domain is a wide public range until bounds have been released
 
     @property
@@ -163,7 +162,6 @@ def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: M
                 allows_null=entry.null,
                 clamp=getattr(entry, "clamp", False) or getattr(entry, "bounds", "public") == "private",
                 null_tokens=null_tokens,
-                synopsis=getattr(entry, "synopsis", "auto"),
                 private_bounds=getattr(entry, "bounds", "public") == "private",
             )
         )

@@ -21,9 +21,9 @@ from rankveil.declare.domain import Codes
 from rankveil.declare.schema import Combination
 from rankveil.draw.rows import PIECE_ROWS, Piece
 from rankveil.errors import PlanError
+from rankveil.fit.marginal import Marginal
 from rankveil.fit.model import Model
-from rankveil.measure.marginals.shape import Marginal
-from rankveil.measure.marginals.strips import Strips, counts_of
+from rankveil.fit.strips import Strips, counts_of
 from rankveil.measure.measurements import Floats
 from rankveil.noise import KeyedSource, Sampler
 

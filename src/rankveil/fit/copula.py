@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rankveil.measure.marginals.shape import Marginal
+from rankveil.fit.marginal import Marginal
 from rankveil.measure.measurements import Floats, SignProducts
 from rankveil.noise import Sampler
 

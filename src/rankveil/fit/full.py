@@ -31,7 +31,7 @@ class FullTable:
     """All cells of the full table as rows, and how measured tables lie in it."""
 
     def __init__(self, sizes: Sequence[int], terms: Sequence[Term], total: float) -> None:
-        self.cells: list[Cells] = list(np.indices(sizes, dtype=np.uint8).reshape(len(sizes), -1))
+        self.cells: list[Cells] = list(np.indices(sizes, dtype=np.uint16).reshape(len(sizes), -1))
         self._sizes, self._total = tuple(sizes), total
         self._tables = [(term, term.sums(self.cells)) for term in terms if term.mask < 0]
         self._parities = [term for term in terms if term.mask >= 0]

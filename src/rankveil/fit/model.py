@@ -19,7 +19,7 @@ from rankveil.fit.full import FullTable, full_size
 from rankveil.fit.refine import refined
 from rankveil.fit.rows import Mover, RowSet, fit_rows
 from rankveil.fit.terms import Cells, Term
-from rankveil.measure.marginals.shape import Marginal
+from rankveil.fit.marginal import Marginal
 from rankveil.measure.measurements import Floats, Groups, Measurements
 from rankveil.noise import Sampler
 
@@ -68,18 +68,10 @@ def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_RO
         cells, weights = rows.cells, rows.weights
     # Values are handed out cell by cell: as many of each as there are rows in it.
     marginals = {
-        name: with_mass(marginal, np.bincount(here, weights, minlength=marginal.cell_count))
+        name: marginal.with_mass(np.bincount(here, weights, minlength=marginal.cell_count))
         for (name, marginal), here in zip(marginals.items(), cells, strict=True)
     }
     return Model(marginals, cells, weights, inner_order(marginals, cells, weights, sampler), terms, movers)
-
-
-def with_mass(marginal: Marginal, mass: Floats) -> Marginal:
-    import copy
-
-    changed = copy.copy(marginal)
-    changed.mass = mass
-    return changed
 
 
 def _spread_thin(mass: Floats, total: float) -> Floats:
@@ -111,7 +103,7 @@ def started(
         ends = np.floor(np.cumsum(mass) * (count / mass.sum()) + float(sampler.uniform(1)[0])).astype(np.int64)
         ends = np.minimum(ends, count)
         ends[-1] = count
-        listed = np.repeat(np.arange(len(mass), dtype=np.uint8), np.diff(ends, prepend=0))
+        listed = np.repeat(np.arange(len(mass), dtype=np.uint16), np.diff(ends, prepend=0))
         cells.append(listed[sampler.permutation(count)])
     return cells
 
@@ -156,7 +148,7 @@ def _by_copula(measured: Measurements, sampler: Sampler) -> Model:
         order = marginal.cell_order()
         ends = np.rint(np.cumsum(marginal.mass[order]) * (size / marginal.mass.sum())).astype(np.int64)
         ends[-1] = size
-        here = np.empty(size, np.uint8)
+        here = np.empty(size, np.uint16)
         here[np.argsort(latent[:, place], kind="stable")] = np.repeat(order, np.diff(np.minimum(ends, size), prepend=0))
         cells.append(here)
     return Model(marginals, cells, np.full(size, measured.rows / size), latent)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rankveil import rules
 from rankveil.measure.measurements import Floats, TableMeasurement
 
-Cells = NDArray[np.uint8]  # the base cells of one column, row by row
+Cells = NDArray[np.uint16]  # the base cells of one column, row by row
 Index = NDArray[np.int32]
 
 

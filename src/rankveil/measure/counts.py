@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.declare import Column
+from rankveil.declare.axis import Axis
 from rankveil.declare.dataset import Codings, Dataset
 from rankveil.declare.domain import MISSING, Codes, Grid
 
@@ -76,17 +77,7 @@ class CountGrid:
     @property
     def zero(self) -> int:
         """The code of the value 0; outside 0..size-1 if the range does not hold it."""
-        domain = self.column.domain
-        if not isinstance(domain, Grid) or domain.labels is not None or domain.date_format is not None:
-            return 0
-        return int(-domain.lower // domain.step) if domain.lower <= 0 else -1
-
-    @property
-    def is_amount(self) -> bool:
-        """Whether codes stand for numbers whose range holds zero; dates and ranks have no zero."""
-        domain = self.column.domain
-        plain = isinstance(domain, Grid) and domain.labels is None and domain.date_format is None
-        return plain and 0 <= self.zero < self.size
+        return Axis.of(self.column).zero
 
     @property
     def cell_count(self) -> int:

@@ -4,16 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.declare.schema import Schema
+from rankveil.declare.schema import Column, Schema
 from rankveil.measure.budget import Mechanism
-from rankveil.measure.marginals.shape import Marginal
+
+if TYPE_CHECKING:
+    from rankveil.fit.marginal import Marginal
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
+NoiseLaw = Literal["discrete Laplace", "discrete Gaussian"]
+
+
+@dataclass(frozen=True)
+class Level:
+    """Noisy counts of disjoint ranges of codes [low, high), ascending."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    noisy: Floats
+    deviation: float  # of each noisy count
+    law: NoiseLaw
+
+
+@dataclass(frozen=True)
+class ColumnMeasurement:
+    """All that was asked of one column by itself, coarse to fine: each level's cells are parts of those above."""
+
+    column: Column  # public
+    levels: tuple[Level, ...]
+    missing: float | None = None  # noisy count; None where the plan allows none
+    missing_deviation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -45,12 +70,13 @@ class Measurements:
 
     schema: Schema
     rows: int
-    columns: Mapping[str, Marginal]  # every column by itself, and the base cells in which tables were asked
+    columns: Mapping[str, Marginal]  # every column by itself, as fitted: tables were asked in its base cells
+    asked: Mapping[str, ColumnMeasurement] = field(default_factory=dict)  # the protected ones, as measured
     tables: tuple[TableMeasurement, ...] = ()
     signs: SignProducts | None = None
     notes: tuple[Mechanism, ...] = ()
     linkage: str = "none"  # tables, copula, none
-    known: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)  # cells of public columns in some rows
+    known: Mapping[str, NDArray[np.uint16]] = field(default_factory=dict)  # cells of public columns in some rows
 
     @property
     def public(self) -> frozenset[str]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rankveil.measure.budget import Noise, Price
-from rankveil.measure.marginals.shape import Marginal
+from rankveil.fit.marginal import Marginal
 from rankveil.measure.measurements import SignProducts
 from rankveil.measure.tables import Counted
 from rankveil.noise import RandomSource

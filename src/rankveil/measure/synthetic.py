@@ -22,15 +22,16 @@ import numpy as np
 from rankveil import rules
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import Dataset
+from rankveil.fit.column import exact_column, fit_columns
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
 from rankveil.measure.budget import Budget, Mechanism
 from rankveil.measure.choose import choose, cost_of, noisy_scores
+from rankveil.measure.columns import paid_columns
 from rankveil.measure.counts import Counts, count_columns
 from rankveil.measure.divide import Division, divide
-from rankveil.measure.marginals import choose as old
-from rankveil.measure.marginals.shape import Marginal
-from rankveil.measure.measurements import Floats, Groups, Measurements, SignProducts, TableMeasurement
+from rankveil.fit.marginal import Marginal
+from rankveil.measure.measurements import ColumnMeasurement, Floats, Groups, Measurements, SignProducts, TableMeasurement
 from rankveil.measure.parities import measure_parities, orders_worth, parity_part
 from rankveil.measure.signs import measure_signs, sign_noise
 from rankveil.measure.tables import Columns, Counted, count_tables, grouped
@@ -78,6 +79,7 @@ class _Asking:
     division: Division
     notes: list[Mechanism]
     marginals: dict[str, Marginal] = field(default_factory=dict)
+    asked: dict[str, ColumnMeasurement] = field(default_factory=dict)
     tables: list[TableMeasurement] = field(default_factory=list)
     signs: SignProducts | None = None
 
@@ -86,6 +88,7 @@ class _Asking:
             self.dataset.schema,
             self.rows,
             self.marginals,
+            self.asked,
             tuple(self.tables),
             self.signs,
             tuple(self.notes),
@@ -95,15 +98,13 @@ class _Asking:
 
     def ask_columns(self, counts: Mapping[str, Counts]) -> None:
         """Every column by itself; public ones as everyone knows them."""
-        old.BASE_CELLS, least = self.division.cells, self.division.least_mass
+        cells = {"most_cells": self.division.cells, "least_mass": self.division.least_mass}
         for column in self.dataset.schema.columns:
             if not column.protected:
-                self.marginals[column.name] = old.exact_marginal(counts[column.name], self.rows, least)
-        asked = {column.name: counts[column.name] for column in self.dataset.schema.protected}
-        released, paid = old.release_marginals(
-            asked, self.rows, self.budget, self.division.columns, least, self.source
-        )
-        self.marginals |= released
+                self.marginals[column.name] = exact_column(counts[column.name], self.rows, **cells)
+        exact = {column.name: counts[column.name] for column in self.dataset.schema.protected}
+        self.asked, paid = paid_columns(exact, self.rows, self.budget, self.division.columns, self.source)
+        self.marginals |= fit_columns(self.asked, self.rows, **cells)
         self.notes += paid
 
     def ask_signs(self) -> None:
@@ -222,7 +223,7 @@ class _Asking:
             if sum(part.shape[1] for part in found) >= rules.FEWEST_COPULA_ROWS:
                 break
         cells = np.concatenate(found, axis=1)[:, : rules.FEWEST_COPULA_ROWS]
-        shuffled = sampler.shuffled(cells.T.astype(np.int64)).T.astype(np.uint8)
+        shuffled = sampler.shuffled(cells.T.astype(np.int64)).T.astype(np.uint16)
         return dict(zip(names, shuffled, strict=True))
 
     def _yes_no(self) -> list[str]:

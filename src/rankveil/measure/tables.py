@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from rankveil.declare.dataset import Codings, Dataset
 from rankveil.declare.domain import Codes
-from rankveil.measure.marginals.shape import Marginal
-from rankveil.measure.measurements import Groups
+from rankveil.fit.cells import Groups
+from rankveil.fit.marginal import Marginal, SmallCells
 
 Columns = tuple[str, ...]
 Counted = dict[Columns, NDArray[np.int64]]
@@ -106,7 +106,7 @@ class TableCounter:
     def _clear(self) -> None:
         self._recent: dict[tuple[int, int], NDArray[np.int32]] = {}  # tables of bundles, by their places
         self._recent_rows = 0
-        self._lookups: dict[str, NDArray[np.uint8]] = {}  # the cell of each code; missing last
+        self._lookups: dict[str, SmallCells] = {}  # the cell of each code; missing last
 
     def add(self, batch: Codings) -> None:
         cells = {name: self._cells(name, batch[name]) for name in self._work.columns}
@@ -129,13 +129,13 @@ class TableCounter:
                 self._recent[i, j] = np.zeros(self._bundles[i].cell_count * stride, np.int32)
             np.add.at(self._recent[i, j], np.add(row, places[j], out=both), _ONE)
 
-    def _add_one_by_one(self, cells: Mapping[str, NDArray[np.uint8]], rows: int) -> None:
+    def _add_one_by_one(self, cells: Mapping[str, SmallCells], rows: int) -> None:
         place = np.empty(rows, np.intp)
         for columns, table in self._tables.items():
             groups = self._work.wanted[columns]
             place.fill(0)
             for axis, (name, size) in enumerate(zip(columns, table.shape, strict=True)):
-                here = cells[name] if groups is None else groups[axis].astype(np.uint8).take(cells[name])
+                here = cells[name] if groups is None else groups[axis].astype(np.uint16).take(cells[name])
                 np.multiply(place, size, out=place)
                 np.add(place, here, out=place)
             if table.size > rows:
@@ -143,7 +143,7 @@ class TableCounter:
             else:
                 table += np.bincount(place, minlength=table.size).reshape(table.shape)
 
-    def _cells(self, name: str, codes: Codes) -> NDArray[np.uint8]:
+    def _cells(self, name: str, codes: Codes) -> SmallCells:
         marginal = self._work.marginals[name]
         if marginal.code_count > _LARGEST_LOOKUP or len(codes) < _LONG_BATCH:
             return marginal.small_cell_of(codes)
@@ -182,7 +182,7 @@ class TableCounter:
         return self.__dict__
 
 
-def _bundle_cells(bundle: _Bundle, cells: Mapping[str, NDArray[np.uint8]]) -> NDArray[np.uint16]:
+def _bundle_cells(bundle: _Bundle, cells: Mapping[str, SmallCells]) -> NDArray[np.uint16]:
     first, *others = bundle.names
     places = cells[first].astype(np.uint16)
     for name, size in zip(others, bundle.sizes[1:], strict=True):

@@ -39,10 +39,10 @@ from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.errors import PlanError
 from rankveil.measure.budget import Mechanism, Noise, equal_shares
-from rankveil.measure.marginals.ranked import isotonic
 from rankveil.microaggregate import Clustered, ColumnClusters
 from rankveil.microaggregate.unaligned import refuse_public_columns
 from rankveil.noise import Exponential, RandomSource, representable_scale
+from rankveil.perturb.isotonic import isotonic
 from rankveil.perturb.records import DISTANCE_UNITS, known, label_distances
 from rankveil.taxonomy.paths import depth_first_order, doubled_steps, path_length
 

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 
 from rankveil.declare import Column
+from rankveil.declare.axis import Axis
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.measure.budget import Mechanism, Noise, Price
-from rankveil.measure.counts import CountGrid
-from rankveil.measure.marginals.choose import synopsis_rule
-from rankveil.measure.marginals.tree import first_counts
+from rankveil.measure.columns import first_question
 from rankveil.perturb.records import DISTANCE_UNITS, label_distances
 from rankveil.preview.reach import HALF, MOST, laplace_reach, reach_of
 
@@ -53,28 +52,19 @@ class Outlook:
 
 
 def of_marginal(column: Column, mechanism: Mechanism, rows: int) -> Outlook:
-    """A column that is released as counts, sums or a mean (`synthetic`)."""
+    """A column that is released as counts (`synthetic`)."""
     if column.private_bounds:
         return Outlook(warning="its range is found with noise first; how well, the plan cannot tell.")
     price = Price.of(mechanism)
-    synopsis = synopsis_rule(column, rows, price)
-    if synopsis.kind == "histogram":
-        cells, noise = CountGrid(column).cell_count, price.laplace_or_gaussian(l1=2, l2_squared=2)
-        return _counts(column.name, "label", cells, noise, rows)
-    if not isinstance(column.domain, Grid):
-        raise TypeError("only labels have a histogram of their own")
-    if synopsis.kind == "mean":
-        return _mean_only(column, column.domain, price, rows)
-    if synopsis.tree is None:
-        return _rank_means(column, column.domain, synopsis.clusters, price, rows)
-    grid = CountGrid(column)
-    cells, noise = first_counts(grid, synopsis.tree, price, synopsis.for_heaps)
-    single = "label" if column.domain.labels else "value"
-    return _counts(column.name, single if cells == grid.size + int(column.allows_null) else "range", cells, noise, rows)
+    asked = first_question(column, rows, price)
+    labelled = not isinstance(column.domain, Grid) or bool(column.domain.labels)
+    single = "label" if labelled else "value"
+    what = single if asked.cells == Axis.of(column).size else "range"
+    return _counts(column.name, what, asked.cells + int(column.allows_null), asked.levels[-1][1], rows)
 
 
 def _counts(name: str, what: str, cells: int, noise: Noise, rows: int) -> Outlook:
-    """Noise on the counts that are taken first."""
+    """Noise on the finest counts that are taken whatever the answers are."""
     reach = reach_of(noise)
     of_all = f"({percent(reach / rows)} of all)" if reach < rows else "(more than all people)"
     question = (
@@ -84,32 +74,6 @@ def _counts(name: str, what: str, cells: int, noise: Noise, rows: int) -> Outloo
     thin = reach >= rows / cells
     warning = f"the noise on a count is larger than the number of people with an average {what}." if thin else ""
     return Outlook((found,), warning)
-
-
-def _mean_only(column: Column, grid: Grid, price: Price, rows: int) -> Outlook:
-    noise = price.laplace_or_gaussian(l1=grid.width, l2_squared=grid.width**2)
-    share = reach_of(noise) / rows / grid.width
-    reach = share * grid.span
-    return Outlook(
-        (Expectation(column.name, "noise on the mean", reach, _width(grid, reach), min(1.0, share)),),
-        "the plan asks for no more than a noisy mean; the shape around it is a guess.",
-    )
-
-
-def _rank_means(column: Column, grid: Grid, clusters: int, price: Price, rows: int) -> Outlook:
-    if column.allows_null:
-        price = price * Fraction(7, 8)
-    size = rows // max(1, min(clusters, rows))
-    noise = price.laplace_or_gaussian(l1=grid.axis_width, l2_squared=grid.axis_width**2)
-    steps = Fraction(reach_of(noise), size)
-    share = float(steps) / grid.axis_width
-    warning = (
-        f"the noise on means of {size:,} people reaches further than a quarter of the range." if share > _WIDE else ""
-    )
-    shown = distance(grid, steps)
-    reach = None if grid.log else float(steps * Fraction(grid.step))
-    question = f"noise on the mean of {size:,} neighbours"
-    return Outlook((Expectation(column.name, question, reach, shown, min(1.0, share)),), warning)
 
 
 def of_values(column: Column, mechanism: Mechanism, cluster_size: int) -> Outlook:

@@ -22,9 +22,7 @@ from typing import Any, Literal
 from rankveil.declare import Column, Plan, declare_alone
 from rankveil.errors import PlanError
 from rankveil.measure.budget import Price
-from rankveil.measure.counts import CountGrid
-from rankveil.measure.marginals.choose import synopsis_rule
-from rankveil.measure.marginals.tree import first_counts
+from rankveil.measure.columns import first_question
 from rankveil.methods import method_named
 from rankveil.preview.reach import mean_size
 
@@ -141,11 +139,5 @@ def first_counts_of(column: Column, price: Price, rows: int) -> FirstCounts | No
     """None where a column is not counted, or where its cells are found with noise first."""
     if column.private_bounds:
         return None
-    synopsis = synopsis_rule(column, rows, price)
-    if synopsis.kind == "histogram":
-        cells, noise = CountGrid(column).cell_count, price.laplace_or_gaussian(l1=2, l2_squared=2)
-    elif synopsis.tree is not None:
-        cells, noise = first_counts(CountGrid(column), synopsis.tree, price, synopsis.for_heaps)
-    else:
-        return None
-    return FirstCounts(cells, mean_size(noise))
+    asked = first_question(column, rows, price)
+    return FirstCounts(asked.cells + int(column.allows_null), mean_size(asked.levels[-1][1]))

@@ -238,8 +238,6 @@ def entry_from(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: s
             entry["taxonomy"] = taxonomy
             if before.get("taxonomy") == taxonomy and before.get("taxonomy_labels"):
                 entry["taxonomy_labels"] = before["taxonomy_labels"]
-    if before.get("kind") == kind and before.get("synopsis") not in (None, "auto"):
-        entry["synopsis"] = before["synopsis"]
     return entry
 
 

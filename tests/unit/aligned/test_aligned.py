@@ -27,10 +27,10 @@ from rankveil.declare import declare
 from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.errors import PlanError
+from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
+from rankveil.fit.segments import Segments
 from rankveil.measure.budget import Budget
 from rankveil.measure.link.synthetic import counted
-from rankveil.measure.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
-from rankveil.measure.marginals.tree import Segments
 from rankveil.noise import Sampler, SeededSource
 from rankveil.preview import preview
 from tests.support import category, integer, plan_text

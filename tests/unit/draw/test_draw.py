@@ -12,11 +12,11 @@ from rankveil.declare.domain import MISSING, Codes
 from rankveil.draw import rows
 from rankveil.draw.rows import PIECE_ROWS, Piece, cut
 from rankveil.errors import PlanError
+from rankveil.fit.marginal import NominalMarginal, OrderedMarginal
+from rankveil.fit.segments import Segments
+from rankveil.fit.strips import Strips, counts_of
 from rankveil.measure.link.draw import ByRank, RowMaker, law_of
 from rankveil.measure.link.model import RowModel, model_from_copula
-from rankveil.measure.marginals.shape import NominalMarginal, OrderedMarginal
-from rankveil.measure.marginals.strips import Strips, counts_of
-from rankveil.measure.marginals.tree import Segments
 from rankveil.noise import Sampler, SeededSource
 
 AGE_MASS = [30.0, 10.0, 0.0, 60.0]

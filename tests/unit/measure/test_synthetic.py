@@ -83,12 +83,9 @@ def test_with_a_delta_shares_are_paid_in_rho_and_epsilon_is_not_claimed_pure() -
     assert "δ" in made.certificate.statement
 
 
-@pytest.mark.parametrize("synopsis", ["tree", "ranked", "mean", "histogram"])
-def test_the_plan_can_choose_the_synopsis_and_the_certificate_says_which(synopsis: str) -> None:
-    columns = MIXED | {"income": MIXED["income"] + f'\nsynopsis = "{synopsis}"'}
-    made = rv.release(mixed_table(), plan(columns), source=SeededSource(5))
-    words = {"tree": "count tree", "ranked": "ranked sums", "mean": "mean only", "histogram": "65536 leaves"}
-    assert words[synopsis] in next(share.mechanism for share in made.certificate.shares if share.column == "income")
+def test_the_certificate_says_how_a_column_was_counted() -> None:
+    made = rv.release(mixed_table(), plan(MIXED), source=SeededSource(5))
+    assert "counts of" in next(share.mechanism for share in made.certificate.shares if share.column == "income")
 
 
 def test_the_same_seed_gives_the_same_release_and_another_seed_another() -> None:

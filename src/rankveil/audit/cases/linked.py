@@ -1,7 +1,7 @@
 """Attacks on `synthetic` and `aligned`: everything they buy from their budget, in the order in which they buy it.
 
 Replayed      the method runs on X and, with the same answers, on X': the loss of the whole path and of every share is
-              exact (watch.py), for columns of every kind of synopsis, sign products, tables and channels alike.
+              exact (watch.py), for columns of every kind, sign products, tables and channels alike.
 Noise drawn   many draws of the very noise that the replay met: does it have its scale, in every bit?
 Selection     exact chances of every sequence of pairs.
 Whole rows    a few releases as they come out.
@@ -10,7 +10,7 @@ Whole rows    a few releases as they come out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 from math import ceil, log, sqrt
@@ -28,12 +28,11 @@ from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbou
 from rankveil.audit.watch import Draw, Watch, WatchedBudget, replayed, steered
 from rankveil.declare import Column
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.declare.plan import SynopsisChoice
+from rankveil.fit.marginal import Marginal
 from rankveil.measure.budget import Budget, Price
 from rankveil.measure.link import select
 from rankveil.measure.link.pairs import PairCounts, count_pairs
 from rankveil.measure.link.synthetic import divide
-from rankveil.measure.marginals.shape import Marginal
 from rankveil.noise import PermuteAndFlip
 
 _DELTA = Fraction(1, 10**6)
@@ -77,11 +76,6 @@ def _kind(column: Column) -> str:
     return f"{name}{' or missing' if column.allows_null else ''}{' without bounds' if column.private_bounds else ''}"
 
 
-def _synopsis(kind: SynopsisChoice, *, null: bool) -> _Instance:
-    column = replace(number("a", _WIDE, null=null), synopsis=kind)
-    return _Instance(f"one {_kind(column)}, {kind}", (column,))
-
-
 _BOTH = (number("a", 40), labels("b", 4))
 _BOTH_WITH_MISSING = (number("a", 40, null=True), labels("b", 4, null=True))
 _INSTANCES = (
@@ -89,12 +83,9 @@ _INSTANCES = (
     _Instance("number and label, some missing", _BOTH_WITH_MISSING, "tables"),
     _Instance("four numbers", tuple(number(name, 8) for name in "abcd"), "copula"),
     _Instance("one number without bounds", (unbounded(),)),
-    _synopsis("tree", null=False),
-    _synopsis("tree", null=True),
-    _synopsis("ranked", null=False),
-    _synopsis("ranked", null=True),
-    _synopsis("mean", null=False),
-    _synopsis("histogram", null=True),
+    _Instance("one wide number", (number("a", _WIDE),)),
+    _Instance("one wide number or missing", (number("a", _WIDE, null=True),)),
+    _Instance("one wide number, with δ", (number("a", _WIDE),), delta=_DELTA),
     _Instance("number and label, with δ", _BOTH, "tables", _DELTA),
     _Instance("five labels, with δ", tuple(labels(name, 3) for name in "abcde"), "tables", _DELTA),
 )
@@ -225,15 +216,15 @@ def _count_noise(on: Setting) -> Finding:
 
 
 def _gaussian_noise(on: Setting) -> Finding:
-    """A sum over a wide range, so that the noise is far wider than a step and its trade-off that of a normal law."""
-    column = replace(number("a", _WIDE), synopsis="mean")
-    one, other, price = _first_draws(on, column, _WIDE, _DELTA)
+    """One record changes its label: the noise of a difference of counts has nearly the trade-off of a normal law."""
+    one, other, price = _first_draws(on, labels("a", 2), 1, _DELTA)
 
     def observe(changed: bool, count: int) -> Scores:
-        sums = np.repeat((other if changed else one).exact, count)
-        return on.source.answer(one.law, sums).astype(np.float64)
+        noisy = on.source.answer(one.law, np.tile((other if changed else one).exact, (count, 1)))
+        scores: Scores = (noisy[:, 1] - noisy[:, 0]).astype(np.float64)
+        return scores
 
-    return sampled("Gaussian noise of a sum", sqrt(2 * price), observe, on.draws, whole=False, unit="mu")
+    return sampled("Gaussian noise of a histogram", sqrt(2 * price), observe, on.draws, whole=False, unit="mu")
 
 
 def lowest_bits(values: NDArray[Any]) -> Scores:

@@ -19,7 +19,6 @@ from rankveil.methods import method_named
 METHODS = ("synthetic", "synthetic", "synthetic", "aligned", "laplace", "unlinked", "multivariate")
 _EPSILONS = ("0.01", "0.1", "0.5", "1", "1", "2", "5", "10", "50", "200")
 _DELTAS = ("1e-9", "1e-6")
-_SYNOPSES = ("auto", "auto", "tree", "ranked", "mean", "histogram")
 _SHRUNK = (Fraction(1), Fraction(1), Fraction(1, 10), Fraction(0))
 _LABELS = (
     ("a", "b"),
@@ -81,8 +80,6 @@ def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
 def _column(dice: Dice, method: str) -> dict[str, Any]:
     kinds: Sequence[Callable[[Dice, str], dict[str, Any]]] = (_integer, _integer, _number, _number, _date, _labels)
     entry = dice.one_of(kinds)(dice, method)
-    if "clamp" in entry and method in ("synthetic", "aligned"):
-        entry["synopsis"] = dice.one_of(_SYNOPSES)
     return entry | {"null": dice.chance(45)}
 
 

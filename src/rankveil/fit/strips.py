@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.declare.domain import Codes
-from rankveil.measure.marginals.projection import Floats
+from rankveil.fit.simplex import Floats
 from rankveil.noise import Sampler
 
 _FINE = 1 << 12  # strips up to this width need two random bytes for a place inside, wider ones four

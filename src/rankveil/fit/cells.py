@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.measure.marginals.projection import Floats
+from rankveil.fit.simplex import Floats
 
 Groups = NDArray[np.int64]
 
@@ -66,12 +66,24 @@ def _without_light_groups(group: Groups, mass: Floats, most: int, least: float) 
     return renamed[group]
 
 
-def group_nominal(mass: Floats, most: int, least: float = 0.0) -> Groups:
-    """The heaviest labels in groups of their own, all others together."""
-    by_weight = np.argsort(-mass, kind="stable")
-    heavy = [int(place) for place in by_weight if mass[place] >= least]
+def group_nominal(mass: Floats, most: int, least: float = 0.0, kin: Groups | None = None) -> Groups:
+    """The heaviest labels in groups of their own; all others together, or by kind where `kin` names one for each.
+
+    A label keeps a group of its own if it is not lighter than `least` and there is room. Kinds whose light labels
+    together are heavy enough have a group of their own too.
+    """
+    heavy = [int(place) for place in np.argsort(-mass, kind="stable") if mass[place] >= least]
     if len(heavy) < len(mass) or len(mass) > most:
         heavy = heavy[: most - 1]
     group = np.full(len(mass), len(heavy), np.int64)
     group[heavy] = np.arange(len(heavy))
+    if kin is not None:
+        spare, fresh = most - 1 - len(heavy), len(heavy) + 1
+        light = group == len(heavy)
+        kinds, member = np.unique(kin[light], return_inverse=True)
+        together = np.bincount(member, mass[light], minlength=len(kinds)) if len(kinds) else np.zeros(0)
+        for kind in np.argsort(-together, kind="stable")[: max(spare, 0)]:
+            if together[kind] >= least and kinds[kind] >= 0:
+                group[light & (kin == kinds[kind])] = fresh
+                fresh += 1
     return np.unique(group, return_inverse=True)[1].astype(np.int64)

@@ -6,15 +6,21 @@ Both kinds of column answer the same questions: `cell_of` (code -> base cell), `
 
 from __future__ import annotations
 
+import copy
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.declare.domain import MISSING, Codes
-from rankveil.measure.marginals.cells import Groups, group_nominal, group_ordered
-from rankveil.measure.marginals.projection import Floats
-from rankveil.measure.marginals.strips import Strips
-from rankveil.measure.marginals.tree import Segments
+from rankveil.fit.cells import Groups, group_nominal, group_ordered
+from rankveil.fit.segments import Segments
+from rankveil.fit.simplex import Floats
+from rankveil.fit.strips import Strips
 from rankveil.noise import Sampler
+from rankveil.taxonomy import Taxonomy
+
+SmallCells = NDArray[np.unsignedinteger[Any]]
 
 _STEPS_OF_A_SLOPE = 16
 _FEW_EDGES = 32
@@ -30,7 +36,38 @@ def quotas(weights: Floats, totals: NDArray[np.int64], sampler: Sampler) -> NDAr
     return np.diff(np.concatenate([np.zeros((len(totals), 1)), steps], axis=1), axis=1).astype(np.int64)
 
 
-class OrderedMarginal:
+class _Replaceable:
+    """A marginal whose base cells' masses a better estimate may replace."""
+
+    mass: Floats
+
+    def with_mass(self, mass: Floats) -> Self:
+        """The same column with other masses of its base cells."""
+        if mass.shape != self.mass.shape:
+            raise ValueError("a mass for every base cell")
+        other = copy.copy(self)
+        other.mass = mass
+        return other
+
+    @property
+    def cell_type(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """The smallest integers that hold every base cell."""
+        return np.dtype(np.uint8 if len(self.mass) <= 1 << 8 else np.uint16)
+
+
+def _kin(taxonomy: Taxonomy | None) -> Groups | None:
+    """For each label the concept right above it; None where the taxonomy says nothing."""
+    if taxonomy is None:
+        return None
+    above = np.full(taxonomy.label_count, -1, np.int64)
+    for concept, children in enumerate(taxonomy.children):
+        for child in children:
+            if child < taxonomy.label_count and concept != taxonomy.root:
+                above[child] = concept
+    return above if (above >= 0).any() else None
+
+
+class OrderedMarginal(_Replaceable):
     """A numeric column: piecewise linear density on segments."""
 
     ordered = True
@@ -88,10 +125,10 @@ class OrderedMarginal:
     def cell_of(self, codes: Codes) -> NDArray[np.int64]:
         return self.small_cell_of(codes).astype(np.int64)
 
-    def small_cell_of(self, codes: Codes) -> NDArray[np.uint8]:
-        """The same in one byte: there are few base cells."""
+    def small_cell_of(self, codes: Codes) -> SmallCells:
+        """The same in one byte, or in two where there are many base cells."""
         if len(self.edges) > _FEW_EDGES:
-            cells = np.searchsorted(self.edges, codes, side="right").astype(np.uint8)
+            cells: SmallCells = np.searchsorted(self.edges, codes, side="right").astype(self.cell_type)
         else:  # comparing with each is quicker than a search
             short = codes.astype(np.int32) if self.size < 1 << 31 else codes
             cells, above = np.zeros(len(codes), np.uint8), np.empty(len(codes), np.bool_)
@@ -101,11 +138,11 @@ class OrderedMarginal:
             cells[codes == MISSING] = self.cell_count - 1
         return cells
 
-    def cell_table(self) -> NDArray[np.uint8]:
+    def cell_table(self) -> SmallCells:
         """The base cell of every code, and of MISSING last."""
-        cells = np.arange(len(self.edges) + 1, dtype=np.uint8)
+        cells = np.arange(len(self.edges) + 1, dtype=self.cell_type)
         widths = np.diff(self.edges, prepend=0, append=self.size)
-        return np.append(np.repeat(cells, widths), np.uint8(self.cell_count - 1))
+        return np.repeat(np.append(cells, cells.dtype.type(self.cell_count - 1)), np.append(widths, 1))
 
     @property
     def code_count(self) -> int:
@@ -161,19 +198,26 @@ class OrderedMarginal:
         return np.arange(self.cell_count)
 
 
-class NominalMarginal:
+class NominalMarginal(_Replaceable):
     """A column of labels: the heavy ones are base cells, the light ones share one."""
 
     ordered = False
 
     def __init__(
-        self, label_mass: Floats, *, most_cells: int, least_mass: float, label_variance: float, null: bool
+        self,
+        label_mass: Floats,
+        *,
+        most_cells: int,
+        least_mass: float,
+        label_variance: float,
+        null: bool,
+        taxonomy: Taxonomy | None = None,
     ) -> None:
-        """`label_mass`: of each label, and of missing last where `null`."""
+        """`label_mass`: of each label, and of missing last where `null`. Light labels share cells, by `taxonomy`."""
         self.null = null
         self._label_mass = label_mass
         present = label_mass[:-1] if null else label_mass
-        cell = group_nominal(present, most_cells, least_mass)
+        cell = group_nominal(present, most_cells, least_mass, _kin(taxonomy))
         self._cell = np.append(cell, cell.max() + 1) if null else cell
         self.mass: Floats = np.bincount(self._cell, label_mass).astype(np.float64)
         self.variance: Floats = (np.bincount(self._cell) * label_variance).astype(np.float64)
@@ -186,10 +230,10 @@ class NominalMarginal:
         # MISSING is -1, which is the last entry.
         return self._cell[codes]
 
-    def small_cell_of(self, codes: Codes) -> NDArray[np.uint8]:
-        return self.cell_of(codes).astype(np.uint8)
+    def small_cell_of(self, codes: Codes) -> SmallCells:
+        return self.cell_of(codes).astype(self.cell_type)
 
-    def cell_table(self) -> NDArray[np.uint8]:
+    def cell_table(self) -> SmallCells:
         """The base cell of every code, and of MISSING last."""
         every = np.append(np.arange(self.code_count), MISSING)
         return self.small_cell_of(every)

@@ -1,0 +1,189 @@
+"""Measuring columns by themselves: noisy counts over nested public cells, refined where there is something to see.
+
+Guarantee    Every column is measured at the price it is given: differentially private for replacing one record.
+Argument     Levels that are asked whatever the answers are histograms over public cells, missing being one of them on
+             the last: L1 2, L2 sqrt 2 each (T12). Each further level counts disjoint parts of cells that the noisy
+             counts above show to be heavy, cut along a public axis: for every list of earlier answers it is a histogram
+             over fixed cells, T12 again. The levels' parts of the price add up to no more than the whole, along every
+             list of answers (T2, T13, T14).
+Public rule  Labels and small domains: every value by itself, the whole price on one level. Wide domains: a first level
+             of as many cells as records per unit of noise warrant, a second level, and a search down to single codes.
+Not covered  Which rows hold which values. What is made of the counts: fit/, which is post-processing.
+Arithmetic   Integer counts and exact integer noise.
+Theorems     T2, T12, T13, T14.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil.declare import Column
+from rankveil.declare.axis import Axis
+from rankveil.declare.domain import Grid
+from rankveil.measure.budget import Budget, Mechanism, Noise, Price
+from rankveil.measure.counts import Counts
+from rankveil.measure.measurements import ColumnMeasurement, Level
+from rankveil.noise import RandomSource
+from rankveil.rules import (
+    CELLS_PER_ROOT_REACH,
+    FEWEST_CELLS,
+    FOR_CELLS,
+    FOR_GROUPS,
+    FOR_PIECES,
+    GROUP_SIZE,
+    GROUPS_FROM,
+    HEAVY,
+    LOOK_INTO_FROM,
+    MOST_CELLS,
+    PIECES,
+    SEARCH_PIECES,
+    SHARE_GROWS_UNTIL,
+    SINGLE_VALUES,
+)
+
+Edges = NDArray[np.int64]
+
+
+def column_parts(columns: Sequence[Column], price_unit: str) -> dict[str, Fraction]:
+    """How a share of the budget is divided over columns: by the number of values, the power that makes error least."""
+    power = 1 / 2 if price_unit == "epsilon" else 2 / 3
+    weights = {column.name: round(1000 * min(Axis.of(column).size, SHARE_GROWS_UNTIL) ** power) for column in columns}
+    whole = sum(weights.values())
+    return {name: Fraction(weight, whole) for name, weight in weights.items()}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a column is asked whatever the answers, in public terms: follows from the plan, n and the price."""
+
+    levels: tuple[tuple[Edges, Noise], ...]  # edges of cells and the noise on each count, coarse to fine
+    below: Price | None  # for levels inside heavy cells; None where nothing is looked into
+
+    @property
+    def cells(self) -> int:
+        """Of the finest level."""
+        return len(self.levels[-1][0]) - 1
+
+
+def first_question(column: Column, rows: int, price: Price) -> Question:
+    """The public rule, by the number of records per unit of noise and the size of the domain."""
+    axis = Axis.of(column)
+    whole = _noise(price)
+    if not isinstance(column.domain, Grid):
+        return Question(((np.arange(axis.size + 1), whole),), None)
+    reach = rows / whole.deviation
+    if axis.size <= SINGLE_VALUES:
+        cells, for_cells = np.arange(axis.size + 1), Fraction(1)
+    else:
+        warranted = round(CELLS_PER_ROOT_REACH * math.sqrt(reach))
+        cells = axis.cut(min(max(FEWEST_CELLS, warranted), MOST_CELLS))
+        for_cells = Fraction(1) if reach < LOOK_INTO_FROM[price.unit] else FOR_CELLS
+    below = None if for_cells == 1 else price * (1 - for_cells)
+    if len(cells) - 1 <= GROUPS_FROM[price.unit]:
+        return Question(((cells, _noise(price * for_cells)),), below)
+    groups = np.append(cells[:-1:GROUP_SIZE], axis.size)
+    if len(cells) <= axis.size:
+        groups = np.union1d(groups, axis.cut(1))
+    for_groups = for_cells * FOR_GROUPS
+    return Question(((groups, _noise(price * for_groups)), (cells, _noise(price * (for_cells - for_groups)))), below)
+
+
+def column_note(column: Column, rows: int, price: Price) -> Mechanism:
+    """The line of the budget for a column: a function of public things, so it is the same in a dry run."""
+    asked = first_question(column, rows, price)
+    single = asked.cells == Axis.of(column).size
+    groups = f" and {len(asked.levels[0][0]) - 1} groups" if len(asked.levels) > 1 else ""
+    below = ", heavy cells looked into" if asked.below is not None else ""
+    what = f"histogram{groups}" if single else f"counts of {asked.cells} cells{groups}{below}"
+    theorems = ("T13", "T14") if asked.below is not None else ("T13",) if groups else ("T12",)
+    name = f"{asked.levels[-1][1].name}, {what}"
+    return price.note(column.name, name, "L1 2, L2 √2 per level", (*theorems, price.noise_theorem))
+
+
+def planned_columns(columns: Sequence[Column], rows: int, budget: Budget, share: Fraction) -> list[Mechanism]:
+    """The lines for all columns of a table with so many rows."""
+    parts = column_parts(columns, budget.whole.unit)
+    return [column_note(column, rows, budget.part(share * parts[column.name])) for column in columns]
+
+
+def paid_columns(
+    counts: Mapping[str, Counts], rows: int, budget: Budget, share: Fraction, source: RandomSource
+) -> tuple[dict[str, ColumnMeasurement], list[Mechanism]]:
+    """Every column measured for its part of a share of the budget."""
+    parts = column_parts([each.grid.column for each in counts.values()], budget.whole.unit)
+    measured: dict[str, ColumnMeasurement] = {}
+    notes = []
+    for name, each in counts.items():
+        price = budget.spend(share * parts[name], f"marginal of {name}")
+        measured |= measure_columns({name: each}, rows, {name: price}, source)
+        notes.append(column_note(each.grid.column, rows, price))
+    return measured, notes
+
+
+def _noise(price: Price) -> Noise:
+    return price.laplace_or_gaussian(l1=2, l2_squared=2)
+
+
+def measure_columns(
+    counts: Mapping[str, Counts], rows: int, prices: Mapping[str, Price], source: RandomSource
+) -> dict[str, ColumnMeasurement]:
+    """Every column at its own price."""
+    return {name: _measured(replace(each), rows, prices[name], source) for name, each in counts.items()}
+
+
+def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> ColumnMeasurement:
+    column = counts.grid.column
+    asked = first_question(column, rows, price)
+    missing: float | None = None
+    levels: list[Level] = []
+    for cells, noise in asked.levels:
+        edges = counts.snapped(cells)
+        exact = counts.between(edges)
+        last = len(levels) == len(asked.levels) - 1
+        if column.allows_null and last:
+            exact = np.append(exact, counts.missing)
+        # PRIVACY: every record is in at most one cell of a level, missing being one: L1 2, L2 sqrt 2.
+        noisy = noise.added_to(exact, source).astype(np.float64)
+        if column.allows_null and last:
+            missing, noisy = float(noisy[-1]), noisy[:-1]
+        levels.append(Level(edges[:-1], edges[1:], noisy, noise.deviation, noise.name))
+    if asked.below is not None:
+        _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source)
+        _search(levels, counts, asked.below * (1 - FOR_PIECES), source)
+    unsure = asked.levels[-1][1].deviation if column.allows_null else 0.0
+    return ColumnMeasurement(column, tuple(levels), missing, unsure)
+
+
+def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, source: RandomSource) -> bool:
+    """One more level inside the heavy cells of the last one; False if there are none."""
+    above, axis = levels[-1], Axis.of(counts.grid.column)
+    noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
+    heavy = np.flatnonzero((above.noisy > HEAVY * noise.deviation) & (above.high - above.low > 1))
+    cells = [counts.snapped(axis.split(int(above.low[cell]), int(above.high[cell]), pieces)) for cell in heavy]
+    cells = [edges for edges in cells if len(edges) > 2]
+    if not cells:
+        return False
+    # PRIVACY: parts of disjoint cells that earlier answers and a public axis fix, in one histogram: L1 2, L2 sqrt 2.
+    exact = np.concatenate([counts.between(edges) for edges in cells])
+    noisy = noise.added_to(exact, source).astype(np.float64)
+    low, high = (np.concatenate([edges[part] for edges in cells]) for part in (slice(-1), slice(1, None)))
+    levels.append(Level(low, high, noisy, noise.deviation, noise.name))
+    return True
+
+
+def _search(levels: list[Level], counts: Counts, price: Price, source: RandomSource) -> None:
+    """Down to single codes inside heavy cells, by as many levels as the widest of them needs."""
+    above = levels[-1]
+    alone = price.laplace_or_gaussian(l1=2, l2_squared=2)
+    heavy = above.noisy > HEAVY * alone.deviation
+    widest = int((above.high - above.low)[heavy].max(initial=1))
+    depth = max(1, math.ceil(math.log(widest, SEARCH_PIECES) - 1e-9))
+    for _ in range(depth):
+        if not _refine(levels, counts, SEARCH_PIECES, price / depth, source):
+            return
