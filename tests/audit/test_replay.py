@@ -139,7 +139,7 @@ def test_a_sampler_that_draws_ten_percent_too_little_is_caught(law: str, monkeyp
     sampler = getattr(rankveil.noise, law)
     plain, smaller = sampler._sampler, Fraction(9, 10) if law == "laplace" else Fraction(81, 100)
     delta = {"delta": "1e-6"} if law == "gaussian" else {}
-    columns = {"a": {"kind": "integer", "lower": 0, "upper": 120}}
+    columns = {"a": {"kind": "category", "categories": [f"l{number}" for number in range(2000)]}}
     plan = Plan.from_dict({"release": {"epsilon": "1", "expected_rows": 10, **delta}, "columns": columns})
     assert replay(pairs=16, plan=plan).problems == []
     monkeypatch.setattr(sampler, "_sampler", lambda parameter: plain(parameter * smaller))

@@ -142,7 +142,7 @@ def test_the_dry_run_in_the_terminal_shows_the_split_the_widths_and_the_warnings
 def test_json_says_the_same(cli: Callable[..., Ran]) -> None:
     said = json.loads(cli("release", "t.csv", "--plan", ADULT, "--dry-run", "--json").out)
     assert said["rows"] == 32561
-    assert said["expectations"][0]["question"] == "noise on the count of one of 7 ranges"
+    assert said["expectations"][0]["question"] == "noise on the count of one value"
     assert said["linkage"] == "Columns are linked by 25 noisy two-way tables, of 105 possible ones."
     assert said["noise_alone"]["better"] == "delta"
     assert sum(part["share"] for part in said["split"]) == pytest.approx(1)
