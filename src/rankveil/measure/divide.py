@@ -2,7 +2,8 @@
 
 It reads n, the sizes of the columns and the budget. With noise at a price of rho, a table of s cells is off by about
 s / sqrt(rho); divided at best, each gets a share in proportion to s^(2/3) (s^(1/2) with pure ε). A column by itself counts
-as often as there are columns that it may be combined with, because its error is in every one of those tables.
+as often as there are columns that it may be combined with, because its error is in every one of those tables; of the
+noise on a table the fit leaves a part only.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def _share_of_columns(schema: Schema, whole: Price, cells: int, reach: float) ->
     power, _ = cost_of(whole)
     alone = sum(((len(sizes) - 1) * size) ** power for size in sizes)
     most = rules.CELLS_PER_REACH * reach
-    pairs = [min(first * second, most) ** power for first, second in combinations(sizes, 2)]
+    pairs = [(min(first * second, most) * rules.LEFT_BY_FIT) ** power for first, second in combinations(sizes, 2)]
     together = sum(pairs) / len(pairs) * min(len(pairs), rules.TABLES_PER_COLUMN * len(sizes))
     return (1 - rules.FOR_CHOICE) * Fraction(round(1000 * alone / (alone + together)), 1000)
 
