@@ -4,7 +4,8 @@ Guarantee    The measurements are differentially private with the whole budget: 
 Argument     Bounds (bounds.py), columns by themselves (columns.py), parities (parities.py), scores (choose.py), tables
              and sign products (signs.py) each cost the part of the budget noted for them; the parts add up to the whole,
              and `Budget` refuses to hand out more: T29. Cells come from released numbers. What is asked next may depend
-             on every answer so far (adaptive composition, T2); fitted models in between are post-processing.
+             on every answer so far (adaptive composition, T2); fitted models in between are post-processing. Public
+             columns are read in a random order (T28, T45).
 Public rule  With few records per unit of noise only the signs of columns are compared, and with fewer still nothing. The
              rule reads n, the number of columns, their sizes and the budget.
 """
@@ -27,6 +28,7 @@ from rankveil.measure.bounds import with_bounds
 from rankveil.measure.budget import Budget, Mechanism
 from rankveil.measure.choose import choose, cost_of, noisy_scores
 from rankveil.measure.counts import Counts, count_columns
+from rankveil.measure.disorder import out_of_order
 from rankveil.measure.divide import Division, divide
 from rankveil.measure.marginals import choose as old
 from rankveil.measure.marginals.shape import Marginal
@@ -212,18 +214,15 @@ class _Asking:
         return count_tables(self.dataset, self.marginals, dict.fromkeys(wanted))
 
     def _known_rows(self) -> dict[str, np.ndarray]:
-        """Base cells of the public columns in some rows, in a random order."""
+        """Base cells of the public columns in some rows, any of them."""
         names = [column.name for column in self.dataset.schema.columns if not column.protected]
         if not names:
             return {}
-        sampler, found = Sampler(self.source), []
-        for batch in read_again(self.dataset, names, self.rows):
-            found.append(np.stack([self.marginals[name].small_cell_of(batch[name]) for name in names]))
-            if sum(part.shape[1] for part in found) >= rules.FEWEST_COPULA_ROWS:
-                break
-        cells = np.concatenate(found, axis=1)[:, : rules.FEWEST_COPULA_ROWS]
-        shuffled = sampler.shuffled(cells.T.astype(np.int64)).T.astype(np.uint8)
-        return dict(zip(names, shuffled, strict=True))
+        # PRIVACY: the first rows of a table that came sorted would tell ranks; these are picked at random (T45).
+        mixed = out_of_order(
+            read_again(self.dataset, names, self.rows), self.rows, rules.FEWEST_COPULA_ROWS, Sampler(self.source)
+        )
+        return {name: self.marginals[name].small_cell_of(codes) for name, codes in next(mixed).items()}
 
     def _yes_no(self) -> list[str]:
         protected = {column.name for column in self.dataset.schema.protected}
