@@ -18,6 +18,7 @@ from rankveil.methods import method_named
 
 METHODS = ("synthetic", "synthetic", "synthetic", "aligned", "laplace", "unlinked", "multivariate")
 _EPSILONS = ("0.01", "0.1", "0.5", "1", "1", "2", "5", "10", "50", "200")
+_DEEP = ("200", "1000")  # with which hundreds of records are enough for tables of three columns
 _DELTAS = ("1e-9", "1e-6")
 _SYNOPSES = ("auto", "auto", "tree", "ranked", "mean", "histogram")
 _SHRUNK = (Fraction(1), Fraction(1), Fraction(1, 10), Fraction(0))
@@ -54,7 +55,9 @@ class Case:
 def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
     """A plan for this way in, with whatever its method allows."""
     method = "synthetic" if way.spark else dice.one_of(METHODS)
-    content: dict[str, Any] = {"release": {"method": method, "epsilon": dice.one_of(_EPSILONS)}}
+    deep = method == "synthetic" and dice.chance(25)
+    epsilon = dice.one_of(_DEEP if deep else _EPSILONS)
+    content: dict[str, Any] = {"release": {"method": method, "epsilon": epsilon}}
     if method == "synthetic" and dice.chance(35):
         content["release"]["delta"] = dice.one_of(_DELTAS)
     if method in ("unlinked", "multivariate"):
@@ -63,6 +66,8 @@ def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
         content["table"] = dict(way.table)
     (folder / "tree.csv").write_text(_TREE, encoding="utf-8")
     columns = {f"c{place}": _column(dice, method) for place in range(1 + dice.below(5))}
+    if method == "synthetic" and dice.chance(25):
+        columns |= {f"yes{place}": {"kind": "boolean", "null": False} for place in range(3 + dice.below(4))}
     if method in ("synthetic", "aligned", "laplace") and not way.spark and len(columns) > 1 and dice.chance(30):
         for name in list(columns)[: 1 + dice.below(len(columns) - 1)]:
             if columns[name].get("bounds") != "private":
@@ -75,6 +80,9 @@ def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
     ]
     if method == "synthetic" and len(listed) > 1 and dice.chance(60):
         content["impossible"] = [{name: columns[name]["categories"][0] for name in listed[:2]}]
+    kept = [name for name, entry in columns.items() if entry["kind"] != "drop"]
+    if method == "synthetic" and len(kept) > 1 and dice.chance(30):
+        content["interest"] = [dice.one_of(({"target": dice.one_of(kept)}, {"columns": kept[: 2 + dice.below(3)]}))]
     return Plan.from_dict(content, folder=folder)
 
 
