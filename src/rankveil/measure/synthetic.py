@@ -202,7 +202,7 @@ class _Asking:
         what = f"parities of pairs{' and triples' if 3 in orders else ''}"
         noise = price.laplace_or_gaussian(l1=1, l2_squared=1).name
         self.notes.append(
-            price.note(f"{len(names)} yes/no columns", f"{noise}, {what}", "2 per changed parity", ("T47",))
+            price.note(f"{len(names)} yes/no columns", f"{noise}, {what}", "2 per changed parity", ("T47", price.noise_theorem))
         )
 
     # What is asked about
