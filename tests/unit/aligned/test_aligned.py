@@ -28,7 +28,7 @@ from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.errors import PlanError
 from rankveil.measure.budget import Budget
-from rankveil.measure.link.synthetic import counted
+from rankveil.measure.synthetic import counted
 from rankveil.measure.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
 from rankveil.measure.marginals.tree import Segments
 from rankveil.noise import Sampler, SeededSource
