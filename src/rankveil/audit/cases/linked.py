@@ -128,11 +128,16 @@ def _tables(columns: Sequence[Column], rows: int, moving: int = 1000) -> tuple[R
         for place, (column, low, step) in enumerate(zip(columns, first, steps, strict=True))
     ]
     between = [
-        [low + (7 * row + place) % (step + 1) for place, (low, step) in enumerate(zip(first, steps, strict=True))]
+        [low + _spread(row, place) % (step + 1) for place, (low, step) in enumerate(zip(first, steps, strict=True))]
         for row in range(rows)
     ]
     table = [(first, between[row], last, between[row])[row % 4] for row in range(rows)]
     return table, replaced(table, 0, last)
+
+
+def _spread(row: int, place: int) -> int:
+    """Some number for each row and column; in every third column one that the two columns before it decide together."""
+    return (7 * row, row // 5, 7 * row + row // 5)[place % 3] + place
 
 
 def _first(column: Column) -> int:

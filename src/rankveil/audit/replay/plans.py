@@ -66,8 +66,9 @@ def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
         content["table"] = dict(way.table)
     (folder / "tree.csv").write_text(_TREE, encoding="utf-8")
     columns = {f"c{place}": _column(dice, method) for place in range(1 + dice.below(5))}
-    if method == "synthetic" and dice.chance(25):
-        columns |= {f"yes{place}": {"kind": "boolean", "null": False} for place in range(3 + dice.below(4))}
+    if method == "synthetic" and dice.chance(30):
+        yes_no = {f"yes{place}": {"kind": "boolean", "null": False} for place in range(3 + dice.below(4))}
+        columns = yes_no if dice.chance(50) else columns | yes_no
     if method in ("synthetic", "aligned", "laplace") and not way.spark and len(columns) > 1 and dice.chance(30):
         for name in list(columns)[: 1 + dice.below(len(columns) - 1)]:
             if columns[name].get("bounds") != "private":
@@ -87,7 +88,7 @@ def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
 
 
 def _column(dice: Dice, method: str) -> dict[str, Any]:
-    kinds: Sequence[Callable[[Dice, str], dict[str, Any]]] = (_integer, _integer, _number, _number, _date, _labels)
+    kinds: Sequence[Callable[[Dice, str], dict[str, Any]]] = (_integer, _number, _number, _date, _labels, _labels)
     entry = dice.one_of(kinds)(dice, method)
     if "clamp" in entry and method in ("synthetic", "aligned"):
         entry["synopsis"] = dice.one_of(_SYNOPSES)
@@ -140,11 +141,13 @@ def _labels(dice: Dice, method: str) -> dict[str, Any]:
 
 
 def made_cells(dice: Dice, plan: Plan, way: Way, rows: int) -> Cells:
-    """A table of this many rows: in no order, sorted, or nearly all the same."""
+    """A table of this many rows: in no order, sorted, of few different records, or nearly all the same."""
     values = values_of(plan, way)
     pool = [{name: column.plain(dice) for name, column in values.items()} for _ in range(min(rows, 200))]
     if dice.chance(25):
         pool = [*pool[:2], *[pool[0]] * max(0, min(rows, 20) - 2)]
+    elif dice.chance(40):
+        pool = pool[:6]  # columns of few different records depend on each other
     drawn = [pool[place] for place in dice.many_below(len(pool), rows)] if rows > len(pool) else pool
     if dice.chance(40):
         first = next(iter(values))
