@@ -373,7 +373,7 @@ LINKED = {
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(100)])
 @pytest.mark.parametrize("delta", [None, Fraction(1, 10**9)])
 @pytest.mark.parametrize("names", ["a", "ab", "abc", "def", "bdef"])
-def test_every_spend_is_noted_and_all_together_are_at_most_the_whole(
+def test_every_spend_is_noted_and_the_notes_add_up_to_the_whole(
     epsilon: Fraction, delta: Fraction | None, names: str
 ) -> None:
     rng = np.random.default_rng(2)
@@ -393,7 +393,7 @@ def test_every_spend_is_noted_and_all_together_are_at_most_the_whole(
     spent = sum(fraction for _, fraction in budget.spent)
     assert 0 < spent <= 1
     noted = sum((note.epsilon if delta is None else note.rho) or Fraction(0) for note in found.notes)
-    assert spent * budget.whole.amount <= noted <= budget.whole.amount
+    assert spent * budget.whole.amount <= noted == budget.whole.amount, "what is set aside counts as spent"
     codes = draw(fit(found, Sampler(source)), found, dataset, source).collected()
     for column in columns:
         assert len(codes[column.name]) == 3000

@@ -160,7 +160,9 @@ class _Asking:
     def _ask_triples(self, for_choice: Fraction, for_tables: Fraction) -> None:
         """Three-way tables, chosen by how far they are from what the fit to all measurements so far says."""
         triples = self._likely_triples()
-        if not triples:
+        if not triples:  # nothing is spent, and what was set aside is noted all the same
+            self._note_choice(self.budget.part(for_choice), "choice among 0 triples")
+            self._note_tables(0, "three-way", for_tables)
             return
         model = fit(self.answered(), Sampler(self.source), rules.ROWS_BETWEEN_ROUNDS)
         deviation = self._deviation(for_tables / len(self.marginals))
@@ -235,8 +237,8 @@ class _Asking:
 
     def _share_of_parities(self, yes_no: Sequence[str], pairs: Sequence[Columns]) -> Fraction:
         """By sizes, as between tables."""
-        if not pairs:
-            return self.division.tables
+        if not pairs:  # nor anything to choose among
+            return self.division.tables + self.division.choice
         power, factor = cost_of(self.budget.whole)
         own = (parity_part(len(yes_no), self.budget.whole.unit) * factor) ** power
         most = self._most_cells(self._deviation(self.division.tables / len(self.marginals)), 0.0)
