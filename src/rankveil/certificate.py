@@ -119,7 +119,11 @@ class InterestNote(_Part):
     columns: tuple[str, ...] | None = Field(None, description="Columns whose joint tables matter most.")
 
     def in_words(self) -> str:
-        return f"{self.target} given all others" if self.target is not None else ", ".join(self.columns or ()) + " together"
+        return (
+            f"{self.target} given all others"
+            if self.target is not None
+            else ", ".join(self.columns or ()) + " together"
+        )
 
 
 class PlanNote(_Part):

@@ -31,12 +31,12 @@ from rankveil.audit.replay.plans import Case, made_case
 from rankveil.audit.replay.ways import LOCAL_WAYS, Way
 from rankveil.declare import Plan, again, domain
 from rankveil.declare.domain import Grid
+from rankveil.draw import conditional
 from rankveil.engines import source
 from rankveil.engines import table as tables
 from rankveil.errors import OutputError, RankveilError
-from rankveil.draw import conditional
 from rankveil.measure import choose, parities, synthetic
-from rankveil.measure.budget import Budget, Noise
+from rankveil.measure.budget import Budget
 from rankveil.measure.counts import count_columns
 from rankveil.measure.measurements import TableMeasurement
 from rankveil.methods import METHODS
@@ -133,7 +133,9 @@ def measured_in(case: Case, folder: Path) -> set[str]:
         return set()
     words = [share.mechanism for share in made.certificate.shares if ", 0 " not in share.mechanism]
     public = any(column.role == "public" for column in made.certificate.columns)
-    found = {kind for kind in WANTED for each in words if kind in each and not (kind.endswith("pairs") and "tri" in each)}
+    found = {
+        kind for kind in WANTED for each in words if kind in each and not (kind.endswith("pairs") and "tri" in each)
+    }
     return found | ({"two-way beside public columns"} if public and "two-way" in found else set())
 
 
@@ -224,7 +226,11 @@ def test_scores_and_parities_with_a_tenth_of_their_noise_are_caught(
 ) -> None:
     noisy, plain = choose.noisy_scores, parities.parity_noise
     with monkeypatch.context() as patch:
-        patch.setattr(synthetic, "noisy_scores", lambda exact, model, price, source: noisy(exact, model, price * Fraction(50), source))
+        patch.setattr(
+            synthetic,
+            "noisy_scores",
+            lambda exact, model, price, source: noisy(exact, model, price * Fraction(50), source),
+        )
         (tmp_path / "scores").mkdir()
         assert "times what the certificate claims" in first_problem(tmp_path / "scores", only=linked).problems[0]
     monkeypatch.setattr(parities, "parity_noise", lambda price, *which: plain(price * Fraction(10), *which))

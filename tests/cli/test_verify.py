@@ -388,7 +388,7 @@ def test_releases_of_yes_or_no_columns_and_of_columns_that_link_to_nothing_verif
     made: Callable[..., Path], epsilon: int, delta: str
 ) -> None:
     """Where there is nothing to choose among, or no table is worth its price, shares are complete all the same."""
-    columns = {name: 'kind = "boolean"' for name in "abc"} | {"n": integer(9)}
+    columns = dict.fromkeys("abc", 'kind = "boolean"') | {"n": integer(9)}
     rng = np.random.default_rng(2)
     bits = {name: rng.random(400) < 0.3 for name in "abc"}
     numbers = {"n": rng.integers(0, 10, 400)}

@@ -225,7 +225,10 @@ def test_states_of_any_cut_merge_in_any_order_and_travel(
             patch.setattr(f"rankveil.{module}._MOST_RECENT", 1500 if full else 1 << 30)
         for work, wanted in (
             (_Counting({column.name: CountGrid(column) for column in schema.columns}, ()), expected[0]),
-            *((TableCounting(marginals, some), found) for some, found in zip(asked(marginals), expected[1], strict=True)),
+            *(
+                (TableCounting(marginals, some), found)
+                for some, found in zip(asked(marginals), expected[1], strict=True)
+            ),
         ):
             fold = pickle.loads(pickle.dumps(work))
             states = []

@@ -28,9 +28,9 @@ from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.errors import PlanError
 from rankveil.measure.budget import Budget
-from rankveil.measure.synthetic import counted
 from rankveil.measure.marginals.shape import Marginal, NominalMarginal, OrderedMarginal
 from rankveil.measure.marginals.tree import Segments
+from rankveil.measure.synthetic import counted
 from rankveil.noise import Sampler, SeededSource
 from rankveil.preview import preview
 from tests.support import category, integer, plan_text

@@ -21,8 +21,8 @@ from rankveil.declare import Plan, declare_alone
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.declare.reading import day_number, keeps_days, read_days
-from rankveil.errors import GuaranteeError, PlanError, TaxonomyError
 from rankveil.engines import open_table
+from rankveil.errors import GuaranteeError, PlanError, TaxonomyError
 from rankveil.measure.budget import Budget, equal_shares
 from rankveil.measure.synthetic import counted, measure
 from rankveil.noise import SeededSource

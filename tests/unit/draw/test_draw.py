@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rankveil.declare import Schema
 from rankveil.declare.domain import MISSING, Codes
 from rankveil.draw import rows
 from rankveil.draw.pieces import ByRank, RowMaker, law_of
 from rankveil.draw.rows import PIECE_ROWS, Piece, cut
-from rankveil.declare import Schema
 from rankveil.errors import PlanError
 from rankveil.fit.model import Model, fit
 from rankveil.measure.marginals.shape import NominalMarginal, OrderedMarginal

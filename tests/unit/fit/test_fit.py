@@ -193,7 +193,7 @@ def test_the_gradient_of_the_full_table_is_that_of_its_value() -> None:
     table = FullTable(sizes, terms, TOTAL)
     rng = np.random.default_rng(4)
     point = rng.normal(size=len(table._scale))
-    value, slope = table._objective(point)
+    _, slope = table._objective(point)
     for place in range(len(point)):
         step = np.zeros(len(point))
         step[place] = 1e-5
@@ -242,7 +242,9 @@ def test_rows_drawn_again_are_as_many_as_their_weights_say() -> None:
 
 def law_of(sizes: tuple[int, ...], terms: list[Term]) -> np.ndarray:
     """The fitted law, cell by cell."""
-    weight = np.array([math.exp(sum(term_value(t, t.parameters, cell) for t in terms)) for cell in product(*map(range, sizes))])
+    weight = np.array(
+        [math.exp(sum(term_value(t, t.parameters, cell) for t in terms)) for cell in product(*map(range, sizes))]
+    )
     return weight / weight.sum()
 
 

@@ -303,7 +303,9 @@ def _channel_as_drawn(on: Setting) -> Finding:
 # One by one
 
 
-def _lost(on: Setting, delta: Fraction | None, ask: Callable[[bool, Price, RandomSource], object]) -> tuple[Price, float]:
+def _lost(
+    on: Setting, delta: Fraction | None, ask: Callable[[bool, Price, RandomSource], object]
+) -> tuple[Price, float]:
     """What the questions that `ask` puts at the whole price can lose between X and X', with the same answers."""
     price = Budget(on.epsilon, delta).whole
     first = Watch(on.source)
@@ -311,8 +313,7 @@ def _lost(on: Setting, delta: Fraction | None, ask: Callable[[bool, Price, Rando
     second = Watch(on.source, [draw.answer for draw in first.draws])
     ask(True, price, second)
     lost = [
-        worst_loss(one.law, one.exact, other.exact).amount
-        for one, other in zip(first.draws, second.draws, strict=True)
+        worst_loss(one.law, one.exact, other.exact).amount for one, other in zip(first.draws, second.draws, strict=True)
     ]
     return price, float(sum(lost))
 
