@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,12 @@ import pyarrow as pa
 
 from rankveil.declare import Column, Schema
 from rankveil.declare.domain import Grid, Nominal
+from rankveil.draw.pieces import RowMaker
 from rankveil.draw.rows import Rows, cut
+from rankveil.fit.model import fit
 from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
 from rankveil.fit.segments import Segments
-from rankveil.measure.link.draw import RowMaker
-from rankveil.measure.link.model import model_from_copula
+from rankveil.measure.measurements import Measurements, SignProducts
 from rankveil.noise import Sampler, SeededSource, SystemSource
 from rankveil.taxonomy import flat_taxonomy
 from rankveil.write import FileFormat, ahead
@@ -74,8 +76,9 @@ def marginal(column: Column, rng: np.random.Generator) -> Marginal:
 def rows_of(count: int) -> Rows:
     rng = np.random.default_rng(1)
     marginals = {column.name: marginal(column, rng) for column in SCHEMA.columns}
-    correlations = np.full((len(marginals), len(marginals)), 0.3) + 0.7 * np.eye(len(marginals))
-    model = model_from_copula(marginals, correlations, count, Sampler(SeededSource(1)))
+    products = SignProducts(dict.fromkeys(combinations(marginals, 2), 0.2 * count), 1.0)
+    measured = Measurements(SCHEMA, count, marginals, signs=products, linkage="copula")
+    model = fit(measured, Sampler(SeededSource(1)))
     pieces = cut(count, SystemSource())
     maker = RowMaker.of(model, len(pieces), (), Sampler(SeededSource(2)))
     return Rows(SCHEMA, count, (), row_aligned=False, pieces=pieces, make=maker.make)

@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -147,21 +148,22 @@ def measure_passes(path: Path, repeats: int) -> dict[str, Any]:
     from rankveil.declare.dataset import Dataset
     from rankveil.engines import open_table
     from rankveil.measure.budget import Budget
-    from rankveil.measure.link.pairs import count_pairs
-    from rankveil.measure.link.synthetic import counted, protected_marginals
+    from rankveil.measure.synthetic import counted, measure
+    from rankveil.measure.tables import count_tables
     from rankveil.noise import SystemSource
 
     table = open_table(path)
     dataset = Dataset(declare(Plan.parse(PLAN), table), table)
     nothing = _Decoding(tuple(dataset.schema.names))
     dataset.engine.fold(table, nothing)  # the file is in the cache of the system from here on
-    released = protected_marginals(counted(dataset, 1), Budget(Fraction(1)), SystemSource())
+    released = measure(counted(dataset, 1), Budget(Fraction(1)), SystemSource()).columns
+    pairs = dict.fromkeys(combinations(released, 2))
     times: dict[str, list[tuple[float, float]]] = {"decode": [], "counts": [], "pairs": []}
     for _ in range(repeats):
         times["decode"].append(_timed(lambda: dataset.engine.fold(table, nothing)))
         times["counts"].append(_timed(lambda: counted(dataset, 1)))
         times["decode"].append(_timed(lambda: dataset.engine.fold(table, nothing)))
-        times["pairs"].append(_timed(lambda: count_pairs(dataset, released.marginals)))
+        times["pairs"].append(_timed(lambda: count_tables(dataset, released, pairs)))
     best = {name: tuple(map(min, zip(*found, strict=True))) for name, found in times.items()}
     statistics = [best["counts"][place] + best["pairs"][place] for place in (0, 1)]
     return {

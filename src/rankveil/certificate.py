@@ -112,6 +112,20 @@ class Settings(_Part):
     k: int | None
 
 
+class InterestNote(_Part):
+    """What the plan is interested in: a target, or columns that go together."""
+
+    target: str | None = Field(None, description="A column whose dependence on all others matters most.")
+    columns: tuple[str, ...] | None = Field(None, description="Columns whose joint tables matter most.")
+
+    def in_words(self) -> str:
+        return (
+            f"{self.target} given all others"
+            if self.target is not None
+            else ", ".join(self.columns or ()) + " together"
+        )
+
+
 class PlanNote(_Part):
     sha256: str = Field(description="Of the settings in force, in canonical form.")
     file_sha256: str | None = Field(description="Of the plan file as it was read, before options changed it.")
@@ -186,6 +200,9 @@ class Certificate(_Part):
     rows: int
     row_aligned: bool = Field(description="Row r of the release belongs to record r of the table.")
     linkage: str | None = Field(None, description="How columns were linked, where a public rule decided it.")
+    interest: tuple[InterestNote, ...] | None = Field(
+        None, description="What the plan wants to be kept best; null if it says nothing, and in older certificates."
+    )
     remarks: tuple[str, ...] = Field((), description="What the method asks readers to know, such as lower bounds.")
     columns: tuple[ColumnNote, ...]
     ledger: LedgerNote | None = Field(None, description="The ledger's entry; null for tests.")
@@ -235,6 +252,7 @@ class Certificate(_Part):
             ("rows", f"{self.rows:,}, " + ("row r belongs to record r" if self.row_aligned else "fresh or shuffled")),
         ]
         facts += [("linkage", self.linkage)] if self.linkage else []
+        facts += [("kept best", "; ".join(one.in_words() for one in self.interest))] if self.interest else []
         facts += [("remark", remark) for remark in self.remarks]
         facts += [("ledger", f"entry {self.ledger.entry}")] if self.ledger else []
         facts += [("file", f"{self.release.file}, SHA-256 {self.release.sha256}")] if self.release else []
@@ -288,6 +306,7 @@ def certify(
         rows=rows.row_count,
         row_aligned=rows.row_aligned,
         linkage=rows.linkage or None,
+        interest=tuple(InterestNote(target=one.target, columns=one.columns) for one in plan.interest) or None,
         remarks=tuple(remarks),
         columns=columns,
         ledger=None if entry is None else LedgerNote(entry=entry.number, receipt=entry.receipt),

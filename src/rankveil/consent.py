@@ -54,6 +54,10 @@ def _refuse_misfit(plan: Plan, method: Method) -> None:
         raise PlanError(
             f"The method {method.name} does not keep to `impossible`.", remedy="Remove its entries, or use synthetic."
         )
+    if plan.interest and method.name != "synthetic":
+        raise PlanError(
+            f"The method {method.name} does not look at `interest`.", remedy="Remove its entries, or use synthetic."
+        )
 
 
 def weak(plan: Plan, method: Method) -> list[str]:

@@ -27,9 +27,9 @@ from rankveil.declare import Records, Schema
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Grid
 from rankveil.fit.marginal import OrderedMarginal
-from rankveil.measure import columns
-from rankveil.measure.budget import Budget, Noise
-from rankveil.measure.link import select
+from rankveil.measure import choose, columns, parities, synthetic
+from rankveil.measure.budget import Budget, Noise, Price
+from rankveil.measure.measurements import TableMeasurement
 from rankveil.methods import METHODS, Method
 from rankveil.microaggregate import unaligned
 from rankveil.noise import RandomSource, SeededSource, laplace_floats
@@ -208,11 +208,66 @@ def test_a_channel_with_twice_its_epsilon_is_caught(monkeypatch: pytest.MonkeyPa
     assert found is not None
 
 
-def test_a_choice_of_pairs_with_half_its_scale_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(select, "_SCORE_CHANGE", 1)
-    found = first_refutation("synthetic", only="choice of pairs")
+# Scores, tables, parities
+
+
+@pytest.mark.parametrize("only", ["scores of tables", "scores of tables, with δ", "two rounds"])
+def test_scores_with_half_their_noise_are_caught(only: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "SCORE_CHANGE", 1)
+    found = first_refutation("synthetic", only=only)
     assert found is not None
     assert found.kind == "exact"
+    assert found.lower_bound > 1.9 * found.claimed
+
+
+@pytest.mark.parametrize("only", ["parities of 2 columns", "parities of 2 and 3 columns, with δ", "five yes or no"])
+def test_parities_with_half_their_noise_are_caught(only: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = parities.parity_noise
+
+    def at_twice_the_price(price: Price, columns: int, orders: tuple[int, ...]) -> dict[int, Noise]:
+        return plain(price * Fraction(2), columns, orders)
+
+    monkeypatch.setattr(parities, "parity_noise", at_twice_the_price)
+    found = first_refutation("synthetic", only=only)
+    assert found is not None
+    assert found.kind == "exact"
+    assert found.lower_bound > 1.2 * found.claimed
+
+
+def test_parities_of_three_columns_that_are_not_counted_in_the_joint_bound_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = parities.parity_noise
+
+    def each_alone(price: Price, columns: int, orders: tuple[int, ...]) -> dict[int, Noise]:
+        return {order: plain(price, columns, (order,))[order] for order in orders}
+
+    monkeypatch.setattr(parities, "parity_noise", each_alone)
+    assert first_refutation("synthetic", only="parities of 2 columns") is None
+    found = first_refutation("synthetic", only="parities of 2 and 3 columns")
+    assert found is not None
+    assert found.lower_bound == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("only", ["replayed: number and label", "two rounds", "five labels, with δ"])
+def test_a_table_that_is_not_paid_for_is_caught(only: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unpaid(asking: Any, columns: Any, groups: Any, exact: np.ndarray, share: Fraction) -> None:
+        noise = asking.budget.part(share).laplace_or_gaussian(l1=2, l2_squared=2)
+        noisy = noise.added_to(exact, asking.source).astype(np.float64)
+        asking.tables.append(TableMeasurement(columns, groups, noisy, noise.deviation))
+
+    monkeypatch.setattr(synthetic._Asking, "_add_table", unpaid)
+    found = first_refutation("synthetic", only=only)
+    assert found is not None
+    assert "the worst share" in found.case
+    assert found.detail.startswith("choice of")
+
+
+def test_tables_of_three_columns_are_drawn_and_lose_no_more_than_their_price() -> None:
+    findings = attacks_on(METHODS["synthetic"], Fraction(1), runs=20, source=SeededSource(1))
+    rounds = [each for each in findings if "two rounds" in each.case and "worst" not in each.case]
+    assert len(rounds) == 2
+    assert all("table of a, b, c" in each.detail and not each.refuted for each in rounds)
 
 
 # Floating point

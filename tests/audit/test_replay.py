@@ -31,16 +31,19 @@ from rankveil.audit.replay.plans import Case, made_case
 from rankveil.audit.replay.ways import LOCAL_WAYS, Way
 from rankveil.declare import Plan, again, domain
 from rankveil.declare.domain import Grid
+from rankveil.draw import conditional
 from rankveil.engines import source
 from rankveil.engines import table as tables
-from rankveil.errors import OutputError
-from rankveil.measure.budget import Budget, Noise
+from rankveil.errors import OutputError, RankveilError
+from rankveil.measure import choose, parities, synthetic
+from rankveil.measure.budget import Budget
 from rankveil.measure.counts import count_columns
-from rankveil.measure.link import conditional, synthetic
+from rankveil.measure.measurements import TableMeasurement
 from rankveil.methods import METHODS
 from rankveil.microaggregate import by_distance, unaligned
-from rankveil.noise import RandomSource
+from rankveil.noise import RandomSource, SeededSource
 from rankveil.perturb import records
+from rankveil.release import release
 from rankveil.report.replay import as_page
 from tests.support import Ran
 
@@ -91,8 +94,49 @@ def test_the_campaign_goes_through_every_way_in_method_and_kind(tmp_path: Path) 
         assert any(getattr(entry, name, None) == value for entry in entries), name
     assert any(getattr(entry, "taxonomy", None) for entry in entries)
     assert any(case.plan.impossible for case in cases)
+    assert any(case.plan.interest for case in cases)
+    assert any({"yes0", "yes1", "yes2"} <= case.plan.columns.keys() for case in cases)
     assert any(case.plan.release.delta for case in cases)
     assert {case.shrunk for case in cases} == {Fraction(1), Fraction(1, 10), Fraction(0)}
+
+
+def test_the_campaign_reaches_everything_that_synthetic_measures(tmp_path: Path) -> None:
+    """Sign products, tables of two and of three columns, parities of two and of three; some beside public columns."""
+    found: set[str] = set()
+    for number in range(PAIRS_OF_A_PART):
+        for part in range(PARTS):
+            folder = tmp_path / f"{part}-{number}"
+            folder.mkdir()
+            case = made_case(f"{1000 + part}-{number}", LOCAL_WAYS, SIZES, folder)
+            release = case.plan.release
+            if release.method == "synthetic" and case.rows >= 90:
+                found |= measured_in(case, folder)
+        if found >= WANTED:
+            return
+    assert found >= WANTED
+
+
+WANTED = {
+    "sign products",
+    "two-way",
+    "three-way",
+    "parities of pairs",
+    "parities of pairs and triples",
+    "two-way beside public columns",
+}
+
+
+def measured_in(case: Case, folder: Path) -> set[str]:
+    try:
+        made = release(case.way.make(case.original, case.plan, (), folder), case.plan, source=SeededSource(1))
+    except RankveilError:
+        return set()
+    words = [share.mechanism for share in made.certificate.shares if ", 0 " not in share.mechanism]
+    public = any(column.role == "public" for column in made.certificate.columns)
+    found = {
+        kind for kind in WANTED for each in words if kind in each and not (kind.endswith("pairs") and "tri" in each)
+    }
+    return found | ({"two-way beside public columns"} if public and "two-way" in found else set())
 
 
 def test_a_pair_follows_from_its_name(tmp_path: Path) -> None:
@@ -147,47 +191,106 @@ def test_a_sampler_that_draws_ten_percent_too_little_is_caught(law: str, monkeyp
     assert f"discrete {law.capitalize()} noise as drawn is smaller than its scale says" in problem
 
 
-class Forgetful(Noise):
-    """Adds noise to everything but the first table."""
+def adding_tables(patch: pytest.MonkeyPatch, counts_of: Callable[[Any, Any, Fraction], Any]) -> None:
+    """A twin of the one place where tables get their noise."""
 
-    def added_to(self, values: Any, source: RandomSource) -> Any:
-        object.__setattr__(self, "added_to", super().added_to)
-        return values
+    def add(asking: Any, columns: Any, groups: Any, exact: Any, share: Fraction) -> None:
+        asking.budget.spend(share, "table")
+        asking.tables.append(TableMeasurement(columns, groups, counts_of(asking, exact, share).astype(float), 1.0))
+
+    patch.setattr(synthetic._Asking, "_add_table", add)
+
+
+def linked(case: Case) -> bool:
+    """A plan that is likely to measure tables."""
+    release = case.plan.release
+    return release.method == "synthetic" and release.epsilon >= 5 and len(case.plan.columns) > 2
 
 
 def test_a_forgotten_table_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    plain = synthetic.release_tables
-
-    def forgetful(counts: Any, marginals: Any, selection: Any, rows: int, noise: Noise, source: RandomSource) -> Any:
-        return plain(counts, marginals, selection, rows, Forgetful(noise.name, noise.parameter), source)
-
-    monkeypatch.setattr(synthetic, "release_tables", forgetful)
-    assert first_problem(tmp_path, only=of_method("synthetic")).different
+    adding_tables(monkeypatch, lambda asking, exact, share: exact)
+    assert first_problem(tmp_path, only=linked).different
 
 
 def test_tables_of_which_only_one_is_paid_for_are_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(
-        synthetic,
-        "_table_noise",
-        lambda budget, division: budget.part(division.tables).laplace_or_gaussian(l1=2, l2_squared=2),
-    )
-    problems = first_problem(
-        tmp_path, only=lambda case: case.plan.release.epsilon >= 5 and len(case.plan.columns) > 3
-    ).problems
-    assert "times what the certificate claims" in problems[0]
+    def at_the_price_of_all(asking: Any, exact: Any, share: Fraction) -> Any:
+        price = asking.budget.part(asking.division.tables)
+        return price.laplace_or_gaussian(l1=2, l2_squared=2).added_to(exact, asking.source)
+
+    adding_tables(monkeypatch, at_the_price_of_all)
+    assert "times what the certificate claims" in first_problem(tmp_path, only=linked).problems[0]
+
+
+def test_scores_and_parities_with_a_tenth_of_their_noise_are_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    noisy, plain = choose.noisy_scores, parities.parity_noise
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            synthetic,
+            "noisy_scores",
+            lambda exact, model, price, source: noisy(exact, model, price * Fraction(50), source),
+        )
+        (tmp_path / "scores").mkdir()
+        assert "times what the certificate claims" in first_problem(tmp_path / "scores", only=linked).problems[0]
+    monkeypatch.setattr(parities, "parity_noise", lambda price, *which: plain(price * Fraction(10), *which))
+    (tmp_path / "parities").mkdir()
+    several = first_problem(tmp_path / "parities", only=lambda case: linked(case) and "yes2" in case.plan.columns)
+    assert "times what the certificate claims" in several.problems[0]
+
+
+def test_a_choice_by_exact_scores_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def exact_scores(exact: Any, expected: Any, price: Any, source: RandomSource) -> Any:
+        return np.array([np.abs(one - np.rint(other)).sum() for one, other in zip(exact, expected, strict=True)])
+
+    monkeypatch.setattr(synthetic, "noisy_scores", exact_scores)
+    found = first_problem(tmp_path, only=linked)
+    assert found.different or "released before" in found.problems[0]
 
 
 def test_a_peek_at_one_exact_count_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     plain = METHODS["synthetic"]
 
-    def peeking(given: synthetic.ReleasedMarginals, budget: Budget, source: RandomSource) -> Any:
-        column = given.dataset.schema.protected[0]
-        counts, _ = count_columns(given.dataset, [column])
-        given.marginals[column.name].mass[0] = 1 + counts[column.name].missing
+    def peeking(given: Any, budget: Budget, source: RandomSource) -> Any:
+        measured, dataset = given
+        column = dataset.schema.protected[0]
+        counts, _ = count_columns(dataset, [column])
+        measured.columns[column.name].mass[0] = 1 + counts[column.name].missing
         return plain.rows(given, budget, source)
 
     monkeypatch.setitem(METHODS, "synthetic", replace(plain, rows=peeking))
     assert first_problem(tmp_path, only=of_method("synthetic")).different
+
+
+def sorted_pair() -> Case:
+    """More rows than the model looks at, sorted by what is protected, beside a public column."""
+    rng, rows = np.random.default_rng(1), 30_000
+    pay = np.sort(rng.integers(0, 51, rows))
+    group = np.clip(pay // 6 + rng.integers(-1, 2, rows), 0, 9)
+    other = pay.copy()
+    other[0] = 50
+    order = np.argsort(other, kind="stable")
+    columns = {
+        "group": {"kind": "integer", "lower": 0, "upper": 9, "role": "public"},
+        "pay": {"kind": "integer", "lower": 0, "upper": 50},
+    }
+    plan = Plan.from_dict({"release": {"method": "synthetic", "epsilon": "2"}, "columns": columns})
+    table = {"group": group.tolist(), "pay": pay.tolist()}
+    neighbour = {"group": group[order].tolist(), "pay": other[order].tolist()}
+    return Case("sorted", plan, named("Arrow")[0], table, neighbour, ((), ()), Fraction(1), "sorted")
+
+
+def test_first_rows_of_a_sorted_table_with_public_columns_are_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The fitted model looks at some rows of the public columns: any of them, not the first ones."""
+    assert run_pair(sorted_pair(), tmp_path / "mixed").passed
+
+    def first_ones(batches: Any, row_count: int, size: int, sampler: Any) -> Any:
+        yield next(again.in_blocks(batches, size))
+
+    monkeypatch.setattr(synthetic, "out_of_order", first_ones)
+    assert run_pair(sorted_pair(), tmp_path / "first").problems
 
 
 def test_types_that_depend_on_one_record_are_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -206,7 +309,12 @@ def test_categories_of_objects_that_get_one_type_together_are_caught(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(source, "_holds_objects", lambda dtype: dtype.name == "object")
-    found = first_problem(tmp_path, named("pandas, categories of objects"))
+    found = first_problem(
+        tmp_path,
+        named("pandas, categories of objects"),
+        lambda case: any(entry.kind == "date" for entry in case.plan.columns.values()),
+        most=2000,
+    )
     assert "times what the certificate claims" in found.problems[0]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -379,6 +380,36 @@ def test_a_certificate_from_before_gaussian_accounting_is_still_verified(made: C
     assert checked(folder) == {}
     rewrite(folder, lambda content: content.update(delta="0.0000001"))
     assert "of zCDP, which does not imply" in checked(folder)["shares stay within the budget"]
+
+
+@pytest.mark.parametrize("epsilon", [1, 50, 1000])
+@pytest.mark.parametrize("delta", ["", "0.000001"])
+def test_releases_of_yes_or_no_columns_and_of_columns_that_link_to_nothing_verify(
+    made: Callable[..., Path], epsilon: int, delta: str
+) -> None:
+    """Where there is nothing to choose among, or no table is worth its price, shares are complete all the same."""
+    columns = dict.fromkeys("abc", 'kind = "boolean"') | {"n": integer(9)}
+    rng = np.random.default_rng(2)
+    bits = {name: rng.random(400) < 0.3 for name in "abc"}
+    numbers = {"n": rng.integers(0, 10, 400)}
+    for names in ("abc", "abn", "abcn"):
+        some = plan_for("synthetic", delta=delta, columns={name: columns[name] for name in names}, epsilon=epsilon)
+        folder = made(plan=some, table=pa.table({name: (bits | numbers)[name] for name in names}))
+        assert checked(folder) == {}
+        shutil.rmtree(folder)
+
+
+def test_a_certificate_from_before_plans_had_interests_is_still_verified(made: Callable[..., Path]) -> None:
+    folder = made("synthetic")
+    rewrite(folder, lambda content: content.pop("interest"))
+    assert checked(folder) == {}
+
+
+def test_a_release_with_an_interest_verifies(made: Callable[..., Path]) -> None:
+    plan = plan_for("synthetic").model_dump() | {"interest": [{"target": "age"}, {"columns": ["job", "money"]}]}
+    folder = made(plan=Plan.from_dict(plan))
+    assert checked(folder) == {}
+    assert json.loads((folder / "certificate.json").read_text())["interest"][0]["target"] == "age"
 
 
 def test_the_accounting_must_be_the_one_that_noise_was_bought_in(made: Callable[..., Path]) -> None:

@@ -1,11 +1,11 @@
-"""One table, however it is cut, stored and read: the same counts and the same two-way tables, bit for bit."""
+"""One table, however it is cut, stored and read: the same counts and the same tables, bit for bit."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ from rankveil.engines import LocalEngine, Table, open_table
 from rankveil.fit.marginal import Marginal
 from rankveil.measure.budget import Budget
 from rankveil.measure.counts import CellCounter, CountGrid, _Counting, count_columns
-from rankveil.measure.link.pairs import _PairCounting, count_pairs
-from rankveil.measure.link.synthetic import counted, protected_marginals
+from rankveil.fit.marginal import Marginal
+from rankveil.measure.synthetic import counted, measure
+from rankveil.measure.tables import Columns, Grouping, TableCounting, count_tables
 from rankveil.noise import SystemSource
 from tests.support import category, plan_text
 
@@ -60,23 +61,30 @@ def make(rows: int, seed: int) -> pa.Table:
     )
 
 
-Answers = tuple[dict[str, list[int]], dict[tuple[str, str], list[list[int]]], int]
+Answers = tuple[dict[str, list[int]], list[dict[Columns, list[Any]]], int]
+TRIPLES = [("wide", "age", "town"), ("fine", "day", "yes"), ("wider", "fine", "age")]
 
 
-def marginals_of(table: pa.Table) -> dict[str, Marginal]:
-    opened = open_table(table)
-    given = counted(Dataset(declare(PLAN, opened), opened), 1)
-    return protected_marginals(given, Budget(Fraction(100)), SystemSource()).marginals
+def marginals_of(dataset: Dataset, epsilon: int) -> dict[str, Marginal]:
+    return dict(measure(counted(dataset, 1), Budget(Fraction(epsilon)), SystemSource()).columns)
+
+
+def asked(marginals: dict[str, Marginal]) -> list[dict[Columns, Grouping]]:
+    """All pairs, which may be counted in bundles; triples; and both over groups of cells."""
+    pairs = list(combinations(marginals, 2))
+    groups = {name: marginal.group(5, 0.0) for name, marginal in marginals.items()}
+    grouped = {columns: tuple(groups[name] for name in columns) for columns in [*pairs[::2], *TRIPLES]}
+    return [dict.fromkeys(pairs), dict.fromkeys(TRIPLES), grouped]
 
 
 def answers(table: Table, marginals: dict[str, Marginal], threads: int = 1) -> Answers:
     schema = declare(PLAN, table)
     dataset = Dataset(schema, table, LocalEngine(threads))
     counts, rows = count_columns(dataset, schema.columns)
-    pairs = count_pairs(dataset, marginals)
+    tables = [count_tables(dataset, marginals, wanted) for wanted in asked(marginals)]
     return (
         {name: each.per_cell.tolist() for name, each in counts.items()},
-        {pair: each.tolist() for pair, each in pairs.items()},
+        [{columns: each.tolist() for columns, each in some.items()} for some in tables],
         rows,
     )
 
@@ -86,9 +94,13 @@ def data() -> pa.Table:
     return make(ROWS, 1)
 
 
-@pytest.fixture(scope="module")
-def marginals(data: pa.Table) -> dict[str, Marginal]:
-    return marginals_of(data)
+@pytest.fixture(scope="module", params=[1, 100], ids=["few cells", "many cells"])
+def marginals(data: pa.Table, request: pytest.FixtureRequest) -> dict[str, Marginal]:
+    """Few cells are counted in bundles of columns, many are not."""
+    opened = open_table(data)
+    found = marginals_of(Dataset(declare(PLAN, opened), opened), request.param)
+    assert (max(marginal.cell_count for marginal in found.values()) <= 18) == (request.param == 1)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -102,13 +114,22 @@ def expected(data: pa.Table, marginals: dict[str, Marginal]) -> Answers:
         for name, grid in grids.items()
     }
     cells = {name: marginal.cell_of(records.codes[name]) for name, marginal in marginals.items()}
-    pairs = {}
-    for (a, b), _ in count_pairs(Dataset(records.schema, table), marginals).items():
-        pairs[a, b] = np.zeros((marginals[a].cell_count, marginals[b].cell_count), np.int64)
-        for row in zip(cells[a], cells[b], strict=True):
-            pairs[a, b][row] += 1
-    assert len(pairs) == 21
-    return counts, {pair: each.tolist() for pair, each in pairs.items()}, ROWS
+    tables = []
+    for wanted in asked(marginals):
+        some = {}
+        for columns, groups in wanted.items():
+            places = [cells[name] for name in columns]
+            sizes = [marginals[name].cell_count for name in columns]
+            if groups is not None:
+                places = [group[place] for group, place in zip(groups, places, strict=True)]
+                sizes = [int(group.max()) + 1 for group in groups]
+            table = np.zeros(sizes, np.int64)
+            for row in zip(*places, strict=True):
+                table[row] += 1
+            some[columns] = table.tolist()
+        tables.append(some)
+    assert [len(some) for some in tables] == [21, 3, 14]
+    return counts, tables, ROWS
 
 
 def one_file(data: pa.Table, folder: Path) -> Path:
@@ -160,7 +181,7 @@ def test_counts_and_pairs_do_not_depend_on_how_the_table_is_stored_or_on_threads
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if long_batches:  # or what takes their place here
-        monkeypatch.setattr("rankveil.measure.link.pairs._LONG_BATCH", 1)
+        monkeypatch.setattr("rankveil.measure.tables._LONG_BATCH", 1)
         monkeypatch.setattr("rankveil.measure.counts._CODES_PER_ROW", 1 << 20)
     assert answers(open_table(store(data, tmp_path)), marginals, threads) == expected
 
@@ -170,7 +191,7 @@ def test_counts_and_pairs_do_not_depend_on_the_size_of_batches(
     rows: int, data: pa.Table, marginals: dict[str, Marginal], expected: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rankveil.engines.table._BATCH_ROWS", rows)
-    monkeypatch.setattr("rankveil.measure.link.pairs._LONG_BATCH", 50)
+    monkeypatch.setattr("rankveil.measure.tables._LONG_BATCH", 50)
     short = data.slice(0, 400) if rows < 10 else data
     whole = expected if short is data else answers(open_table(short), marginals)
     assert answers(open_table(short), marginals, 2) == whole
@@ -199,13 +220,16 @@ def test_states_of_any_cut_merge_in_any_order_and_travel(
     ends = [0, *sorted(cuts), ROWS]
     pieces = [slice(first, last) for first, last in pairwise(ends)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankveil.measure.link.pairs._LONG_BATCH", 1 if long_batches else ROWS + 1)
+        patch.setattr("rankveil.measure.tables._LONG_BATCH", 1 if long_batches else ROWS + 1)
         patch.setattr("rankveil.measure.counts._CODES_PER_ROW", 1 << 20 if long_batches else 64)
-        for module in ("measure.link.pairs", "measure.counts"):
+        for module in ("measure.tables", "measure.counts"):
             patch.setattr(f"rankveil.{module}._MOST_RECENT", 1500 if full else 1 << 30)
         for work, wanted in (
             (_Counting({column.name: CountGrid(column) for column in schema.columns}, ()), expected[0]),
-            (_PairCounting(marginals), expected[1]),
+            *(
+                (TableCounting(marginals, some), found)
+                for some, found in zip(asked(marginals), expected[1], strict=True)
+            ),
         ):
             fold = pickle.loads(pickle.dumps(work))
             states = []
@@ -237,10 +261,11 @@ def test_tables_of_few_and_of_many_columns_are_counted_in_bundles_too(
     table = open_table(pa.table({name: rng.integers(0, sizes[name] + 1, 500) for name in names}))
     schema: Schema = declare(plan, table)
     dataset = Dataset(schema, table)
-    given = protected_marginals(counted(dataset, 1), Budget(Fraction(1000)), SystemSource()).marginals
-    by_pairs = count_pairs(dataset, given)
-    monkeypatch.setattr("rankveil.measure.link.pairs._LONG_BATCH", 1)
-    in_bundles = count_pairs(dataset, given)
+    given = marginals_of(dataset, 1000)
+    pairs = dict.fromkeys(combinations(given, 2))
+    by_pairs = count_tables(dataset, given, pairs)
+    monkeypatch.setattr("rankveil.measure.tables._LONG_BATCH", 1)
+    in_bundles = count_tables(dataset, given, pairs)
     assert {pair: each.tolist() for pair, each in in_bundles.items()} == {
         pair: each.tolist() for pair, each in by_pairs.items()
     }

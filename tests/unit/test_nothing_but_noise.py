@@ -22,10 +22,10 @@ from rankveil import Plan, evaluate, release
 from rankveil.declare import declare, encode
 from rankveil.declare.draft import draft
 from rankveil.declare.reading import texts_of
-from rankveil.draw import disorder
 from rankveil.engines import open_table
 from rankveil.errors import BudgetError, DomainError, GuaranteeError, OutputError, PlanError, TableError
 from rankveil.ledger import Ledger
+from rankveil.measure import disorder
 from rankveil.noise import Sampler, SeededSource
 from tests.support import category, integer, plan_text
 

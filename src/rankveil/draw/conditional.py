@@ -20,10 +20,10 @@ from rankveil import rules
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import CodeBatch, Dataset
 from rankveil.declare.domain import Codes
-from rankveil.draw.disorder import out_of_order
 from rankveil.draw.pieces import law_of, matches_any
 from rankveil.fit.model import Model, inner_order, started
 from rankveil.fit.rows import RowSet
+from rankveil.measure.disorder import out_of_order
 from rankveil.noise import Sampler
 
 _BLOCK = 1 << 15

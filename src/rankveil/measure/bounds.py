@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.declare import Column, Schema
+from rankveil.declare import Column
 from rankveil.declare.dataset import Codings, Dataset
 from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.measure.budget import Budget, Mechanism, Noise, Price
@@ -131,7 +131,7 @@ def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Data
         noisy = noise.added_to(counts[column.name], source)
         bounded[column.name] = _bounded(column, *_ends(noisy, noise))
     columns = tuple(bounded.get(column.name, column) for column in dataset.schema.columns)
-    return dataset.with_schema(Schema(columns, dataset.schema.impossible))
+    return dataset.with_schema(replace(dataset.schema, columns=columns))
 
 
 def _ends(noisy: NDArray[np.int64], noise: Noise) -> tuple[int, int]:

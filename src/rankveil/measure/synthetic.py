@@ -4,7 +4,8 @@ Guarantee    The measurements are differentially private with the whole budget: 
 Argument     Bounds (bounds.py), columns by themselves (columns.py), parities (parities.py), scores (choose.py), tables
              and sign products (signs.py) each cost the part of the budget noted for them; the parts add up to the whole,
              and `Budget` refuses to hand out more: T29. Cells come from released numbers. What is asked next may depend
-             on every answer so far (adaptive composition, T2); fitted models in between are post-processing.
+             on every answer so far (adaptive composition, T2); fitted models in between are post-processing. Public
+             columns are read in a random order (T28, T45).
 Public rule  With few records per unit of noise only the signs of columns are compared, and with fewer still nothing. The
              rule reads n, the number of columns, their sizes and the budget.
 """
@@ -29,6 +30,7 @@ from rankveil.measure.budget import Budget, Mechanism
 from rankveil.measure.choose import choose, cost_of, noisy_scores
 from rankveil.measure.columns import paid_columns
 from rankveil.measure.counts import Counts, count_columns
+from rankveil.measure.disorder import out_of_order
 from rankveil.measure.divide import Division, divide
 from rankveil.fit.marginal import Marginal
 from rankveil.measure.measurements import ColumnMeasurement, Floats, Groups, Measurements, SignProducts, TableMeasurement
@@ -159,7 +161,9 @@ class _Asking:
     def _ask_triples(self, for_choice: Fraction, for_tables: Fraction) -> None:
         """Three-way tables, chosen by how far they are from what the fit to all measurements so far says."""
         triples = self._likely_triples()
-        if not triples:
+        if not triples:  # nothing is spent, and what was set aside is noted all the same
+            self._note_choice(self.budget.part(for_choice), "choice among 0 triples")
+            self._note_tables(0, "three-way", for_tables)
             return
         model = fit(self.answered(), Sampler(self.source), rules.ROWS_BETWEEN_ROUNDS)
         deviation = self._deviation(for_tables / len(self.marginals))
@@ -201,7 +205,7 @@ class _Asking:
         what = f"parities of pairs{' and triples' if 3 in orders else ''}"
         noise = price.laplace_or_gaussian(l1=1, l2_squared=1).name
         self.notes.append(
-            price.note(f"{len(names)} yes/no columns", f"{noise}, {what}", "2 per changed parity", ("T47",))
+            price.note(f"{len(names)} yes/no columns", f"{noise}, {what}", "2 per changed parity", ("T47", price.noise_theorem))
         )
 
     # What is asked about
@@ -213,18 +217,15 @@ class _Asking:
         return count_tables(self.dataset, self.marginals, dict.fromkeys(wanted))
 
     def _known_rows(self) -> dict[str, np.ndarray]:
-        """Base cells of the public columns in some rows, in a random order."""
+        """Base cells of the public columns in some rows, any of them."""
         names = [column.name for column in self.dataset.schema.columns if not column.protected]
         if not names:
             return {}
-        sampler, found = Sampler(self.source), []
-        for batch in read_again(self.dataset, names, self.rows):
-            found.append(np.stack([self.marginals[name].small_cell_of(batch[name]) for name in names]))
-            if sum(part.shape[1] for part in found) >= rules.FEWEST_COPULA_ROWS:
-                break
-        cells = np.concatenate(found, axis=1)[:, : rules.FEWEST_COPULA_ROWS]
-        shuffled = sampler.shuffled(cells.T.astype(np.int64)).T.astype(np.uint16)
-        return dict(zip(names, shuffled, strict=True))
+        # PRIVACY: the first rows of a table that came sorted would tell ranks; these are picked at random (T45).
+        mixed = out_of_order(
+            read_again(self.dataset, names, self.rows), self.rows, rules.FEWEST_COPULA_ROWS, Sampler(self.source)
+        )
+        return {name: self.marginals[name].small_cell_of(codes) for name, codes in next(mixed).items()}
 
     def _yes_no(self) -> list[str]:
         protected = {column.name for column in self.dataset.schema.protected}
@@ -237,8 +238,8 @@ class _Asking:
 
     def _share_of_parities(self, yes_no: Sequence[str], pairs: Sequence[Columns]) -> Fraction:
         """By sizes, as between tables."""
-        if not pairs:
-            return self.division.tables
+        if not pairs:  # nor anything to choose among
+            return self.division.tables + self.division.choice
         power, factor = cost_of(self.budget.whole)
         own = (parity_part(len(yes_no), self.budget.whole.unit) * factor) ** power
         most = self._most_cells(self._deviation(self.division.tables / len(self.marginals)), 0.0)

@@ -30,7 +30,9 @@ from rankveil.errors import PlanError
 from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
 from rankveil.fit.segments import Segments
 from rankveil.measure.budget import Budget
-from rankveil.measure.link.synthetic import counted
+from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
+from rankveil.fit.segments import Segments
+from rankveil.measure.synthetic import counted
 from rankveil.noise import Sampler, SeededSource
 from rankveil.preview import preview
 from tests.support import category, integer, plan_text

@@ -18,10 +18,14 @@ from hypothesis import strategies as st
 from rankveil.certificate import plain
 from rankveil.consent import check_consent
 from rankveil.declare import Plan, declare_alone
+from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.declare.reading import day_number, keeps_days, read_days
+from rankveil.engines import open_table
 from rankveil.errors import GuaranteeError, PlanError, TaxonomyError
-from rankveil.measure.budget import equal_shares
+from rankveil.measure.budget import Budget, equal_shares
+from rankveil.measure.synthetic import counted, measure
+from rankveil.noise import SeededSource
 from rankveil.release import release
 from tests.support import category, integer, plan_text
 
@@ -447,3 +451,55 @@ def test_an_unknown_method_is_refused_with_the_list_of_methods() -> None:
 def test_exact_numbers_are_written_without_rounding(number: Decimal | Fraction, text: str) -> None:
     assert plain(number) == text
     assert Fraction(plain(number)) == Fraction(number)
+
+
+# What a plan is interested in
+
+
+def interested(entry: object, *, method: str = "synthetic", **columns: object) -> Plan:
+    known = {"a": {"kind": "boolean"}, "b": {"kind": "boolean"}, "c": {"kind": "drop"}, **columns}
+    return Plan.from_dict({"release": {"method": method, "epsilon": 1}, "interest": [entry], "columns": known})
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{}, {"target": "a", "columns": ["a", "b"]}, {"columns": ["a"]}, {"columns": ["a", "a"]}, {"aim": "a"}],
+    ids=["nothing", "both", "one column", "one column twice", "unknown entry"],
+)
+def test_an_interest_says_one_thing(entry: dict[str, object]) -> None:
+    with pytest.raises(PlanError, match="interest"):
+        interested(entry)
+
+
+@pytest.mark.parametrize("entry", [{"target": "x"}, {"columns": ["a", "x"]}, {"target": "c"}, {"columns": ["a", "c"]}])
+def test_an_interest_in_a_column_that_is_unknown_or_dropped_is_refused(entry: dict[str, object]) -> None:
+    with pytest.raises(PlanError, match="An entry of `interest` names"):
+        declare_alone(interested(entry))
+
+
+def test_only_synthetic_looks_at_what_a_plan_is_interested_in() -> None:
+    check_consent(interested({"target": "a"}), accept_no_guarantee=False)
+    for method in ("laplace", "aligned"):
+        with pytest.raises(PlanError, match="does not look at `interest`"):
+            check_consent(interested({"target": "a"}, method=method), accept_no_guarantee=False)
+
+
+def test_an_interest_covers_tables_with_its_target_or_of_its_columns_alone() -> None:
+    (target,) = declare_alone(interested({"target": "a"})).interest
+    assert target.covers(("a", "b")) and target.covers(("z", "y", "a")) and not target.covers(("b", "z"))
+    (columns,) = declare_alone(interested({"columns": ["a", "b"]})).interest
+    assert columns.covers(("b", "a")) and not columns.covers(("a", "z")) and not columns.covers(("a", "b", "z"))
+
+
+def test_an_interest_stays_where_bounds_are_looked_for_and_stands_on_the_certificate() -> None:
+    plan = interested({"target": "n"}, n={"kind": "integer", "bounds": "private"})
+    table = pa.table({"a": [True, False] * 100, "b": [True] * 200, "c": [0] * 200, "n": list(range(200))})
+    made = release(table, plan, source=SeededSource(1))
+    assert json.loads(made.certificate.to_json())["interest"] == [{"target": "n", "columns": None}]
+    assert ("kept best", "n given all others") in made.certificate.facts()
+    given = counted(Dataset(declare_alone(plan), open_table(table)), 1)
+    found = measure(given, Budget(Fraction(1)), SeededSource(1))
+    assert [one.target for one in found.schema.interest] == ["n"]
+    nothing = release(table, Plan.from_dict({**plan.model_dump(), "interest": []}), source=SeededSource(1)).certificate
+    assert nothing.interest is None
+    assert "kept best" not in dict(nothing.facts())

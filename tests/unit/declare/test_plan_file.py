@@ -84,3 +84,25 @@ def test_a_title_is_written_and_read_back_and_a_plan_without_one_keeps_its_finge
 def test_a_title_is_one_line_of_text(title: str) -> None:
     with pytest.raises(PlanError, match="title"):
         Plan.parse(plan_text() + f'[publication]\ntitle = "{title}"\n')
+
+
+INTERESTED = {
+    "release": {"epsilon": 1},
+    "interest": [{"target": "a"}, {"columns": ["a", "odd name"]}],
+    "columns": {"a": {"kind": "boolean"}, "odd name": {"kind": "boolean"}},
+}
+
+
+def test_what_a_plan_is_interested_in_is_written_and_read_again() -> None:
+    plan = Plan.from_dict(INTERESTED)
+    assert plan_toml(plan).count("[[interest]]") == 2
+    again = Plan.parse(plan_toml(plan))
+    assert again == plan
+    assert again.sha256() == plan.sha256()
+
+
+def test_a_plan_that_says_nothing_of_interest_keeps_its_fingerprint() -> None:
+    """Fingerprints of plans stand on certificates that were made before there was such an entry."""
+    plan = Plan.from_dict({key: value for key, value in INTERESTED.items() if key != "interest"})
+    assert plan.sha256() != Plan.from_dict(INTERESTED).sha256()
+    assert plan.sha256() == "8d98df0acfa39e8ce099656b26dd92db5180f9d92b26b6f58e75684b3cb95d3b"

@@ -8,15 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rankveil.declare import Schema
 from rankveil.declare.domain import MISSING, Codes
 from rankveil.draw import rows
+from rankveil.draw.pieces import ByRank, RowMaker, law_of
 from rankveil.draw.rows import PIECE_ROWS, Piece, cut
 from rankveil.errors import PlanError
+from rankveil.fit.model import Model, fit
 from rankveil.fit.marginal import NominalMarginal, OrderedMarginal
-from rankveil.fit.segments import Segments
 from rankveil.fit.strips import Strips, counts_of
-from rankveil.measure.link.draw import ByRank, RowMaker, law_of
-from rankveil.measure.link.model import RowModel, model_from_copula
+from rankveil.fit.segments import Segments
+from rankveil.measure.measurements import Measurements, SignProducts
 from rankveil.noise import Sampler, SeededSource
 
 AGE_MASS = [30.0, 10.0, 0.0, 60.0]
@@ -30,8 +32,11 @@ def marginals() -> dict[str, OrderedMarginal | NominalMarginal]:
     return {"age": age, "trade": trade}
 
 
-def model(seed: int = 1) -> RowModel:
-    return model_from_copula(marginals(), np.array([[1, 0.6], [0.6, 1]]), 20_000, Sampler(SeededSource(seed)))
+def model(seed: int = 1) -> Model:
+    """Two columns whose signs agree more often than not."""
+    products = SignProducts({("age", "trade"): 45.0}, 0.1)
+    measured = Measurements(Schema(()), 105, marginals(), signs=products, linkage="copula")
+    return fit(measured, Sampler(SeededSource(seed)))
 
 
 def maker(count: int, impossible: tuple[dict[str, tuple[int, ...]], ...] = (), seed: int = 1) -> RowMaker:

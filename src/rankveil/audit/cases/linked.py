@@ -1,18 +1,19 @@
 """Attacks on `synthetic` and `aligned`: everything they buy from their budget, in the order in which they buy it.
 
 Replayed      the method runs on X and, with the same answers, on X': the loss of the whole path and of every share is
-              exact (watch.py), for columns of every kind, sign products, tables and channels alike.
+              exact (watch.py), for columns of every kind of synopsis, scores, tables of two and of three columns,
+              parities, sign products and channels alike. The records that change are worst cases of T17, T18, T19, T47.
 Noise drawn   many draws of the very noise that the replay met: does it have its scale, in every bit?
-Selection     exact chances of every sequence of pairs.
+One by one    scores and parities by themselves, at the whole ε or ρ: what a neighbour that attains the bound can see.
 Whole rows    a few releases as they come out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 from math import ceil, log, sqrt
 from typing import Any, Literal
 
@@ -23,17 +24,17 @@ from rankveil.aligned.channel import HammingBall, Window
 from rankveil.audit.bounds import Scores
 from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
-from rankveil.audit.laws import permute_and_flip_law
+from rankveil.audit.laws import worst_loss
 from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbounded, whole_releases
 from rankveil.audit.watch import Draw, Watch, WatchedBudget, replayed, steered
-from rankveil.declare import Column
+from rankveil.declare import Column, Schema
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.fit.marginal import Marginal
 from rankveil.measure.budget import Budget, Price
-from rankveil.measure.link import select
-from rankveil.measure.link.pairs import PairCounts, count_pairs
-from rankveil.measure.link.synthetic import divide
-from rankveil.noise import PermuteAndFlip
+from rankveil.measure.choose import noisy_scores
+from rankveil.measure.divide import divide
+from rankveil.measure.parities import changing, measure_parities
+from rankveil.noise import RandomSource
 
 _DELTA = Fraction(1, 10**6)
 _MOST_ROWS = 100_000
@@ -47,7 +48,10 @@ def attacks_on_synthetic(on: Setting) -> Iterator[Finding]:
     yield _count_noise(on)
     yield _gaussian_noise(on)
     yield _low_bits(on)
-    yield _selection(on)
+    for delta in (None, _DELTA):
+        yield _scores(on, delta)
+        for orders in ((2,), (2, 3)):
+            yield _parities(on, orders, delta)
     for instance in _INSTANCES:
         yield from _replayed(on, instance)
     yield _whole_rows(on, 20)
@@ -69,6 +73,8 @@ class _Instance:
     columns: tuple[Column, ...]
     linkage: str = "none"
     delta: Fraction | None = None
+    moving: int = 1000  # how many columns of the replaced record change: those that change most for this instance
+    second_round: bool = False
 
 
 def _kind(column: Column) -> str:
@@ -78,40 +84,52 @@ def _kind(column: Column) -> str:
 
 _BOTH = (number("a", 40), labels("b", 4))
 _BOTH_WITH_MISSING = (number("a", 40, null=True), labels("b", 4, null=True))
+_THREE = tuple(labels(name, 6) for name in "abc")
+_YES_NO = tuple(labels(name, 2) for name in "abcde")
 _INSTANCES = (
     _Instance("number and label", _BOTH, "tables"),
     _Instance("number and label, some missing", _BOTH_WITH_MISSING, "tables"),
-    _Instance("four numbers", tuple(number(name, 8) for name in "abcd"), "copula"),
+    _Instance("four numbers", tuple(number(name, 8) for name in "abcd"), "copula", moving=2),
+    _Instance("three labels, two rounds", _THREE, "tables", second_round=True),
+    _Instance("five yes or no", _YES_NO, "tables", moving=2),
+    _Instance("three yes or no and a number", (*_YES_NO[:3], number("n", 8)), "tables"),
     _Instance("one number without bounds", (unbounded(),)),
     _Instance("one wide number", (number("a", _WIDE),)),
     _Instance("one wide number or missing", (number("a", _WIDE, null=True),)),
     _Instance("one wide number, with δ", (number("a", _WIDE),), delta=_DELTA),
     _Instance("number and label, with δ", _BOTH, "tables", _DELTA),
     _Instance("five labels, with δ", tuple(labels(name, 3) for name in "abcde"), "tables", _DELTA),
+    _Instance("three labels, two rounds, with δ", _THREE, "tables", _DELTA, second_round=True),
+    _Instance("five yes or no, with δ", _YES_NO, "tables", _DELTA, moving=2),
 )
 
 
 # Replayed
 
 
-def _tables(columns: Sequence[Column], rows: int) -> tuple[Rows, Rows]:
+def _tables(columns: Sequence[Column], rows: int, moving: int = 1000) -> tuple[Rows, Rows]:
     """Records at the low end, at the high end (or missing) and in between; one moves from the first to the second.
 
-    Both ends are crowded, so that adaptive steps look into them on every level. Of four columns only two move: there
-    sign products change most (T19).
+    Both ends are crowded, so that adaptive steps look into them on every level. Sign products (T19) and parities (T47)
+    change most if only some columns move.
     """
     first = [_first(column) for column in columns]
     steps = [_steps(column) for column in columns]
     last = [
-        MISSING if column.allows_null else low if len(columns) == 4 and place > 1 else low + step
+        low if place >= moving else MISSING if column.allows_null else low + step
         for place, (column, low, step) in enumerate(zip(columns, first, steps, strict=True))
     ]
     between = [
-        [low + (7 * row + place) % (step + 1) for place, (low, step) in enumerate(zip(first, steps, strict=True))]
+        [low + _spread(row, place) % (step + 1) for place, (low, step) in enumerate(zip(first, steps, strict=True))]
         for row in range(rows)
     ]
     table = [(first, between[row], last, between[row])[row % 4] for row in range(rows)]
     return table, replaced(table, 0, last)
+
+
+def _spread(row: int, place: int) -> int:
+    """Some number for each row and column; in every third column one that the two columns before it decide together."""
+    return (7 * row, row // 5, 7 * row + row // 5)[place % 3] + place
 
 
 def _first(column: Column) -> int:
@@ -132,7 +150,8 @@ def _rows_for(on: Setting, instance: _Instance) -> int:
     rows = 40
     budget = Budget(on.epsilon, instance.delta)
     while rows < _MOST_ROWS:
-        if divide(budget, rows, len(instance.columns)).linkage == instance.linkage:
+        division = divide(budget, rows, Schema(instance.columns))
+        if division.linkage == instance.linkage and division.second_round >= instance.second_round:
             break
         rows = ceil(rows * 1.3)
     return rows
@@ -142,7 +161,7 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
     rows, case = _rows_for(on, instance), f"replayed: {instance.what}"
     pure = instance.delta is None
     runs: list[bool] = []
-    tables = _tables(instance.columns, rows)
+    tables = _tables(instance.columns, rows, instance.moving)
     grouped = [on.method.prepare(dataset(instance.columns, table), 1) for table in tables]
 
     def run(changed: bool, watch: Watch) -> None:
@@ -273,42 +292,73 @@ def _channel_as_drawn(on: Setting) -> Finding:
     return sampled("a record through the channel", claimed, observe, on.draws, whole=False)
 
 
-# Selection
+# One by one
 
 
-def _selection(on: Setting) -> Finding:
-    """Two of three pairs are chosen, one after the other: the exact chances of all six sequences."""
-    columns = [labels(name, 2) for name in "abc"]
-    worst, pairs = 0.0, list(_label_tables())
-    for original, changed in pairs:
-        grouped = on.method.prepare(dataset(columns, original), 1)
-        marginals = on.method.protect(grouped, Budget(Fraction(1000)), on.source).marginals
-        counts = [count_pairs(dataset(columns, rows), marginals) for rows in (original, changed)]
-        one, other = (_log_chances(on, each, marginals) for each in counts)
-        worst = max(worst, float(np.abs(one - other).max()))
-    return exact("choice of pairs", on.claimed, worst, runs=2 * len(pairs), whole=False, detail="all sequences")
+def _lost(
+    on: Setting, delta: Fraction | None, ask: Callable[[bool, Price, RandomSource], object]
+) -> tuple[Price, float]:
+    """What the questions that `ask` puts at the whole price can lose between X and X', with the same answers."""
+    price = Budget(on.epsilon, delta).whole
+    first = Watch(on.source)
+    ask(False, price, first)
+    second = Watch(on.source, [draw.answer for draw in first.draws])
+    ask(True, price, second)
+    lost = [
+        worst_loss(one.law, one.exact, other.exact).amount for one, other in zip(first.draws, second.draws, strict=True)
+    ]
+    return price, float(sum(lost))
 
 
-def _log_chances(on: Setting, counts: PairCounts, marginals: Mapping[str, Marginal]) -> Scores:
-    """Production code, in which each sequence is chosen in turn instead of drawn."""
-    logs: list[float] = []
-    for sequence in product(range(3), range(2)):
-        watch = Watch(on.source, [np.array([choice]) for choice in sequence])
-        select.select_pairs(counts, marginals, 8, 2, Price("epsilon", on.epsilon), watch)
-        logs.append(sum(_log_chance(draw) for draw in watch.draws))
-    return np.array(logs)
+def _scores(on: Setting, delta: Fraction | None) -> Finding:
+    """Six tables that are expected to have everybody in their first cell: whoever leaves it changes each score by 2."""
+    shapes = [(2, 2), (2, 3), (4, 4), (2, 2, 2), (3, 2, 2), (5, 3)]
+    rows = 10
+    expected = []
+    for shape in shapes:
+        expected.append(np.zeros(shape))
+        expected[-1].flat[0] = rows
+
+    def ask(changed: bool, price: Price, source: RandomSource) -> object:
+        exact = [np.zeros(shape, np.int64) for shape in shapes]
+        for table in exact:
+            table.flat[0], table.flat[-1] = rows - changed, int(changed)
+        return noisy_scores(exact, expected, price, source)
+
+    price, lost = _lost(on, delta, ask)
+    return exact(_named("scores of tables", delta), float(price.amount), lost, runs=2, whole=False, unit=price.unit)
 
 
-def _log_chance(draw: Draw) -> float:
-    assert isinstance(draw.law, PermuteAndFlip)  # noqa: S101 - how pairs are chosen without δ
-    return float(permute_and_flip_law(draw.exact, draw.law.scale).log_chances[0, draw.answer[0]])
+def _parities(on: Setting, orders: tuple[int, ...], delta: Fraction | None) -> Finding:
+    """Six yes/no columns, and every number of them that a record can change."""
+    names, worst, amount = "abcdef", 0.0, Budget(on.epsilon, delta).whole
+    for flipped in range(1, len(names) + 1):
+
+        def ask(changed: bool, price: Price, source: RandomSource, flipped: int = flipped) -> object:
+            yes = set(names[:flipped]) if changed else set()
+            counts = {}
+            for order in orders:
+                for columns in combinations(names, order):
+                    counts[columns] = np.zeros((2,) * order, np.int64)
+                    counts[columns][tuple(int(name in yes) for name in columns)] += 1
+            return measure_parities(counts, names, orders, 1, price, source)
+
+        worst = max(worst, _lost(on, delta, ask)[1])
+    changed = [sum(changing(len(names), flipped, order) for order in orders) for flipped in range(len(names) + 1)]
+    what = f"parities of {' and '.join(map(str, orders))} columns"
+    return exact(
+        _named(what, delta),
+        float(amount.amount),
+        worst,
+        runs=2 * len(names),
+        whole=False,
+        unit=amount.unit,
+        detail=f"{max(changed)} of them change at most",
+    )
 
 
-def _label_tables() -> Iterator[tuple[Rows, Rows]]:
-    """Three truth values in which some pairs of columns agree, and one record that changes which."""
-    for first, second in combinations(list(product((0, 1), repeat=3))[:4], 2):
-        rows = [[place % 2, place % 2, (place // 2) % 2] for place in range(8)]
-        yield replaced(rows, 0, list(first)), replaced(rows, 0, [1 - value for value in second])
+def _named(what: str, delta: Fraction | None) -> str:
+    return what if delta is None else f"{what}, with δ"
 
 
 # Whole releases

@@ -18,6 +18,7 @@ from rankveil.methods import method_named
 
 METHODS = ("synthetic", "synthetic", "synthetic", "aligned", "laplace", "unlinked", "multivariate")
 _EPSILONS = ("0.01", "0.1", "0.5", "1", "1", "2", "5", "10", "50", "200")
+_DEEP = ("200", "1000")  # with which hundreds of records are enough for tables of three columns
 _DELTAS = ("1e-9", "1e-6")
 _SHRUNK = (Fraction(1), Fraction(1), Fraction(1, 10), Fraction(0))
 _LABELS = (
@@ -53,7 +54,9 @@ class Case:
 def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
     """A plan for this way in, with whatever its method allows."""
     method = "synthetic" if way.spark else dice.one_of(METHODS)
-    content: dict[str, Any] = {"release": {"method": method, "epsilon": dice.one_of(_EPSILONS)}}
+    deep = method == "synthetic" and dice.chance(25)
+    epsilon = dice.one_of(_DEEP if deep else _EPSILONS)
+    content: dict[str, Any] = {"release": {"method": method, "epsilon": epsilon}}
     if method == "synthetic" and dice.chance(35):
         content["release"]["delta"] = dice.one_of(_DELTAS)
     if method in ("unlinked", "multivariate"):
@@ -62,6 +65,9 @@ def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
         content["table"] = dict(way.table)
     (folder / "tree.csv").write_text(_TREE, encoding="utf-8")
     columns = {f"c{place}": _column(dice, method) for place in range(1 + dice.below(5))}
+    if method == "synthetic" and dice.chance(30):
+        yes_no = {f"yes{place}": {"kind": "boolean", "null": False} for place in range(3 + dice.below(4))}
+        columns = yes_no if dice.chance(50) else columns | yes_no
     if method in ("synthetic", "aligned", "laplace") and not way.spark and len(columns) > 1 and dice.chance(30):
         for name in list(columns)[: 1 + dice.below(len(columns) - 1)]:
             if columns[name].get("bounds") != "private":
@@ -74,11 +80,14 @@ def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
     ]
     if method == "synthetic" and len(listed) > 1 and dice.chance(60):
         content["impossible"] = [{name: columns[name]["categories"][0] for name in listed[:2]}]
+    kept = [name for name, entry in columns.items() if entry["kind"] != "drop"]
+    if method == "synthetic" and len(kept) > 1 and dice.chance(30):
+        content["interest"] = [dice.one_of(({"target": dice.one_of(kept)}, {"columns": kept[: 2 + dice.below(3)]}))]
     return Plan.from_dict(content, folder=folder)
 
 
 def _column(dice: Dice, method: str) -> dict[str, Any]:
-    kinds: Sequence[Callable[[Dice, str], dict[str, Any]]] = (_integer, _integer, _number, _number, _date, _labels)
+    kinds: Sequence[Callable[[Dice, str], dict[str, Any]]] = (_integer, _number, _number, _date, _labels, _labels)
     entry = dice.one_of(kinds)(dice, method)
     return entry | {"null": dice.chance(45)}
 
@@ -129,11 +138,13 @@ def _labels(dice: Dice, method: str) -> dict[str, Any]:
 
 
 def made_cells(dice: Dice, plan: Plan, way: Way, rows: int) -> Cells:
-    """A table of this many rows: in no order, sorted, or nearly all the same."""
+    """A table of this many rows: in no order, sorted, of few different records, or nearly all the same."""
     values = values_of(plan, way)
     pool = [{name: column.plain(dice) for name, column in values.items()} for _ in range(min(rows, 200))]
     if dice.chance(25):
         pool = [*pool[:2], *[pool[0]] * max(0, min(rows, 20) - 2)]
+    elif dice.chance(40):
+        pool = pool[:6]  # columns of few different records depend on each other
     drawn = [pool[place] for place in dice.many_below(len(pool), rows)] if rows > len(pool) else pool
     if dice.chance(40):
         first = next(iter(values))
