@@ -27,8 +27,8 @@ from rankveil.declare import Column, Schema
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.draw.pieces import RowMaker
 from rankveil.draw.rows import Rows, cut
-from rankveil.fit.model import fit
 from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
+from rankveil.fit.model import fit
 from rankveil.fit.segments import Segments
 from rankveil.measure.measurements import Measurements, SignProducts
 from rankveil.noise import Sampler, SeededSource, SystemSource

@@ -11,11 +11,11 @@ from rankveil.aligned.rows import marginals_for_rows, planned_for_aligned, rows_
 from rankveil.declare import Column, Plan, Records, Schema, declare_alone
 from rankveil.declare.dataset import Dataset
 from rankveil.draw.rows import Rows
-from rankveil.errors import PlanError
-from rankveil.measure.budget import Budget, Mechanism, equal_shares
 from rankveil.draw.synthetic import draw
+from rankveil.errors import PlanError
 from rankveil.fit.model import fit
-from rankveil.measure.synthetic import counted, measure
+from rankveil.measure.budget import Budget, Mechanism, equal_shares
+from rankveil.measure.synthetic import counted, measure, planned
 from rankveil.microaggregate import by_distance, individual_ranking, single_records
 from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
 from rankveil.noise import RandomSource, Sampler
@@ -159,7 +159,7 @@ METHODS: dict[str, Method] = {
             prepare=counted,
             protect=_measured,
             rows=_fitted_and_drawn,
-            planned=lambda plan: [],
+            planned=planned,
             differentially_private=True,
             theorems=("T29", "T2"),
             holds="The released table is differentially private.",

@@ -23,7 +23,6 @@ from rankveil.engines import LocalEngine, Table, open_table
 from rankveil.fit.marginal import Marginal
 from rankveil.measure.budget import Budget
 from rankveil.measure.counts import CellCounter, CountGrid, _Counting, count_columns
-from rankveil.fit.marginal import Marginal
 from rankveil.measure.synthetic import counted, measure
 from rankveil.measure.tables import Columns, Grouping, TableCounting, count_tables
 from rankveil.noise import SystemSource

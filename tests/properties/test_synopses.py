@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise, product
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,7 @@ from rankveil.declare.domain import MISSING, Grid
 from rankveil.engines import open_table
 from rankveil.fit.cells import group_nominal, group_ordered
 from rankveil.fit.simplex import project
-from rankveil.measure.budget import Budget, Noise, Price
+from rankveil.measure.budget import Noise, Price
 from rankveil.measure.columns import measure_columns
 from rankveil.measure.counts import CountGrid, Counts, count_columns
 from rankveil.noise import Law, SeededSource

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from rankveil.declare import Column, Plan, Records, declare_alone
 from rankveil.declare.domain import MISSING, Codes, Grid
-from rankveil.errors import PlanError
 from rankveil.draw.pieces import matches_any
-from rankveil.rules import ASSUMED_ROWS
+from rankveil.errors import PlanError
 from rankveil.noise import Sampler, SeededSource
+from rankveil.rules import ASSUMED_ROWS
 
 _LEAN = 0.3  # correlation of any two columns' hidden numbers
 _MISSING_SHARE = 0.05

@@ -16,10 +16,10 @@ import numpy as np
 from rankveil import rules
 from rankveil.fit.copula import correlations_of, latent_rows
 from rankveil.fit.full import FullTable, full_size
-from rankveil.fit.refine import refined
-from rankveil.fit.rows import Mover, RowSet, fit_rows
-from rankveil.fit.terms import Cells, Term
 from rankveil.fit.marginal import Marginal
+from rankveil.fit.refine import refined
+from rankveil.fit.rows import Mover, fit_rows
+from rankveil.fit.terms import Cells, Term
 from rankveil.measure.measurements import Floats, Groups, Measurements
 from rankveil.noise import Sampler
 
@@ -90,9 +90,7 @@ def _pool_parities(terms: Sequence[Term]) -> None:
                 term.prior_variance = pooled
 
 
-def started(
-    marginals: Mapping[str, Marginal], known: Mapping[str, Cells], count: int, sampler: Sampler
-) -> list[Cells]:
+def started(marginals: Mapping[str, Marginal], known: Mapping[str, Cells], count: int, sampler: Sampler) -> list[Cells]:
     """Rows to start from: public columns as they are, the others independent of each other and of them."""
     cells = []
     for name, marginal in marginals.items():
@@ -108,9 +106,7 @@ def started(
     return cells
 
 
-def inner_order(
-    marginals: Mapping[str, Marginal], cells: Sequence[Cells], weights: Floats, sampler: Sampler
-) -> Floats:
+def inner_order(marginals: Mapping[str, Marginal], cells: Sequence[Cells], weights: Floats, sampler: Sampler) -> Floats:
     """Where in its cell a row's value lies: as the row's other columns suggest, by normal scores, and by chance."""
     scores = np.stack(
         [_normal_scores(marginal)[here] for marginal, here in zip(marginals.values(), cells, strict=True)], axis=1

@@ -9,8 +9,8 @@ import copy
 
 import numpy as np
 
-from rankveil.fit.simplex import project
 from rankveil.fit.marginal import Marginal
+from rankveil.fit.simplex import project
 from rankveil.measure.measurements import Measurements
 
 

@@ -77,7 +77,7 @@ class Term:
         if not table.parity:
             kept = _sparse(measured, expected.reshape(measured.shape), variance, prior_variance)
             if kept is not measured:
-                measured, prior_variance = kept, math.inf
+                measured, prior_variance = kept, rules.LARGEST_PRIOR_VARIANCE
         measured = measured.ravel().astype(np.float64)
         variance = variance + rules.SAMPLING * np.maximum(measured, expected)
         return cls(
@@ -103,7 +103,7 @@ class Term:
             mass.copy(),
             max(float(variance.mean()), rules.SMALLEST_VARIANCE),
             np.maximum(mass, rules.FEWEST_EXPECTED),
-            math.inf,
+            rules.LARGEST_PRIOR_VARIANCE,
             np.log(np.maximum(mass, rules.RAREST_PROPOSAL * mass.sum() / size) / mass.sum()),
             (size,),
         )

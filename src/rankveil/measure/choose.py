@@ -41,10 +41,18 @@ class Chosen:
     strength: float
 
 
+@dataclass(frozen=True)
+class Scores:
+    """Noisy scores of candidate tables."""
+
+    gain: Floats  # records that a table would put right, beyond what chance alone puts wrong
+    strength: Floats  # from 0, as near to what is expected as chance allows, to 1, as far from it as can be
+
+
 def noisy_scores(
-    exact: Sequence[NDArray[np.int64]], expected: Sequence[Floats], price: Price, source: RandomSource
-) -> Floats:
-    """How far each table is from what is expected of it, with noise; what chance alone would add is taken off."""
+    exact: Sequence[NDArray[np.int64]], expected: Sequence[Floats], rows: int, price: Price, source: RandomSource
+) -> Scores:
+    """How far each table is from what is expected of it, with noise."""
     scores = np.array(
         [
             int(np.abs(counts - np.rint(model).astype(np.int64)).sum())
@@ -54,32 +62,33 @@ def noisy_scores(
     )
     noise = price.laplace_or_gaussian(l1=SCORE_CHANGE * len(scores), l2_squared=SCORE_CHANGE**2 * len(scores))
     # PRIVACY: all scores in one vector; each changes by at most 2.
-    noisy = noise.added_to(scores, source)
-    by_chance = np.array([np.sqrt(2 / math.pi * np.maximum(model, 0.0)).sum() for model in expected])
-    return np.asarray(noisy - rules.CHANCE * by_chance, dtype=np.float64)
+    noisy = noise.added_to(scores, source).astype(np.float64)
+    # The mean distance of a Poisson number from its mean: sqrt(2 mean / pi), and 2 mean where that is less.
+    chance = np.array([np.minimum(np.sqrt(2 / math.pi * model), 2 * model).sum() for model in expected])
+    strength = np.clip((noisy - chance) / np.maximum(2 * rows - chance, 1), 0, 1)
+    return Scores(noisy - rules.CHANCE * chance, strength)
 
 
 def choose(
     candidates: Sequence[Columns],
-    scores: Floats,
+    scores: Scores,
     cells: Sequence[int],
     weights: Mapping[Columns, float],
     price: Price,
-    rows: int,
 ) -> list[Chosen]:
     """The best set of candidates, the most worthwhile first, and the parts of the price they get."""
     power, factor = cost_of(price)
     weight = np.array([weights.get(columns, 1.0) for columns in candidates])
     part = (weight * np.asarray(cells, np.float64) * factor * rules.LEFT_BY_FIT) ** power
-    order = np.argsort(-weight * scores / part, kind="stable")
-    gain = np.cumsum((weight * scores)[order]) - np.cumsum(part[order]) ** (1 / power) / float(price.amount) ** (
-        1 / power - 1
-    )
-    if not len(gain) or gain.max() <= 0:
+    value = weight * scores.gain
+    order = np.argsort(-value / part, kind="stable")
+    cost = np.cumsum(part[order]) ** (1 / power) / float(price.amount) ** (1 / power - 1)
+    balance = np.cumsum(value[order]) - cost
+    if not len(balance) or balance.max() <= 0:
         return []
-    kept = order[: int(np.argmax(gain)) + 1]
+    kept = order[: int(np.argmax(balance)) + 1]
     return [
-        Chosen(candidates[place], share, max(0.0, float(scores[place]) / rows))
+        Chosen(candidates[place], share, float(scores.strength[place]))
         for place, share in zip(kept, in_parts(part[kept]), strict=True)
     ]
 

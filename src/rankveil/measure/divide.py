@@ -64,7 +64,7 @@ def divide(budget: Budget, rows: int, schema: Schema) -> Division:
 
 def _base_cells(reach: float, columns: int) -> int:
     """As many as the finest two-way table could use, and memory allows."""
-    finest = math.sqrt(rules.CELLS_PER_REACH * (1 + rules.FINER_IF_STRONG) * reach)
+    finest = math.sqrt(rules.CELLS_PER_REACH * rules.FINEST * reach)
     memory = math.sqrt(rules.MOST_PAIR_CELLS / math.comb(columns, 2))
     return round(min(max(finest, rules.FEWEST_BASE_CELLS), rules.MOST_BASE_CELLS, max(memory, 2.0)))
 

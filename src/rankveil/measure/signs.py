@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rankveil.measure.budget import Noise, Price
 from rankveil.fit.marginal import Marginal
+from rankveil.measure.budget import Noise, Price
 from rankveil.measure.measurements import SignProducts
 from rankveil.measure.tables import Counted
 from rankveil.noise import RandomSource

@@ -2,12 +2,13 @@
 
 Guarantee    The measurements are differentially private with the whole budget: pure ε, or (ε, δ).
 Argument     Bounds (bounds.py), columns by themselves (columns.py), parities (parities.py), scores (choose.py), tables
-             and sign products (signs.py) each cost the part of the budget noted for them; the parts add up to the whole,
-             and `Budget` refuses to hand out more: T29. Cells come from released numbers. What is asked next may depend
+             and sign products (signs.py) each cost the part of the budget noted for them; the parts add up to at most the
+             whole, and `Budget` refuses to hand out more: T29. Cells come from released numbers. What is asked next may depend
              on every answer so far (adaptive composition, T2); fitted models in between are post-processing. Public
              columns are read in a random order (T28, T45).
-Public rule  With few records per unit of noise only the signs of columns are compared, and with fewer still nothing. The
-             rule reads n, the number of columns, their sizes and the budget.
+Public rule  With few records per unit of noise only the signs of columns are compared, and with fewer still nothing
+             (divide.py).
+Dry run      `planned` runs the same code on a table without records, whose every answer is given without noise.
 """
 
 from __future__ import annotations
@@ -17,27 +18,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankveil import rules
 from rankveil.declare.again import read_again
-from rankveil.declare.dataset import Dataset
+from rankveil.declare import Plan, declare_alone
+from rankveil.declare.dataset import Dataset, without_records
 from rankveil.fit.column import exact_column, fit_columns
+from rankveil.fit.marginal import Marginal, SmallCells
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
-from rankveil.measure.budget import Budget, Mechanism
+from rankveil.measure.budget import Budget, Mechanism, Price
 from rankveil.measure.choose import choose, cost_of, noisy_scores
 from rankveil.measure.columns import paid_columns
 from rankveil.measure.counts import Counts, count_columns
 from rankveil.measure.disorder import out_of_order
 from rankveil.measure.divide import Division, divide
-from rankveil.fit.marginal import Marginal
-from rankveil.measure.measurements import ColumnMeasurement, Floats, Groups, Measurements, SignProducts, TableMeasurement
+from rankveil.measure.measurements import (
+    ColumnMeasurement,
+    Floats,
+    Groups,
+    Measurements,
+    SignProducts,
+    TableMeasurement,
+)
 from rankveil.measure.parities import measure_parities, orders_worth, parity_part
 from rankveil.measure.signs import measure_signs, sign_noise
 from rankveil.measure.tables import Columns, Counted, count_tables, grouped
-from rankveil.noise import RandomSource, Sampler
+from rankveil.noise import Law, RandomSource, Sampler, SeededSource
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,22 @@ def measure(given: CountedColumns, budget: Budget, source: RandomSource) -> Meas
     return asking.answered()
 
 
+def planned(plan: Plan) -> list[Mechanism]:
+    """What would be asked, and at what price, for the number of rows that the plan expects: `measure` without data."""
+    rows = plan.release.expected_rows or rules.ASSUMED_ROWS
+    delta = plan.release.delta
+    budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
+    nobody = counted(without_records(declare_alone(plan), rows), 1)
+    return list(measure(nobody, budget, Unanswered(0)).notes)
+
+
+class Unanswered(SeededSource):
+    """Answers nothing but zeros, and draws no noise: for dry runs, in which there are no data."""
+
+    def answer(self, law: Law, exact: NDArray[Any]) -> NDArray[Any]:
+        return np.zeros_like(exact)
+
+
 @dataclass
 class _Asking:
     """The measurements while they are taken."""
@@ -84,6 +111,7 @@ class _Asking:
     asked: dict[str, ColumnMeasurement] = field(default_factory=dict)
     tables: list[TableMeasurement] = field(default_factory=list)
     signs: SignProducts | None = None
+    grouped: dict[tuple[str, int, int], Groups] = field(default_factory=dict)  # groups that were made before
 
     def answered(self) -> Measurements:
         return Measurements(
@@ -139,21 +167,21 @@ class _Asking:
 
     def _ask_pairs(self, exact: Counted, pairs: Sequence[Columns], for_choice: Fraction, for_tables: Fraction) -> None:
         """Two-way tables, chosen by how far they are from independence."""
-        coarse = {pair: self._groups(pair, math.inf, 0.0, rules.SCORE_CELLS) for pair in pairs}
         price = self.budget.spend(for_choice, "choice of pairs")
         scores = noisy_scores(
-            [grouped(exact[pair], coarse[pair]) for pair in pairs],
-            [self._independent(pair, coarse[pair]) for pair in pairs],
+            [exact[pair] for pair in pairs],
+            [self._independent(pair) for pair in pairs],
+            self.rows,
             price,
             self.source,
         )
         self._note_choice(price, f"choice among {len(pairs)} pairs")
         deviation = self._deviation(for_tables / len(self.marginals))
         cells = [
-            math.prod(_sizes(self._groups(pair, self._most_cells(deviation, score / self.rows), deviation)))
-            for pair, score in zip(pairs, scores, strict=True)
+            math.prod(_sizes(self._groups(pair, self._most_cells(deviation, strength), deviation)))
+            for pair, strength in zip(pairs, scores.strength, strict=True)
         ]
-        chosen = choose(pairs, scores, cells, self._weights(pairs), self.budget.part(for_tables), self.rows)
+        chosen = choose(pairs, scores, cells, self._weights(pairs), self.budget.part(for_tables))
         for each in chosen:
             self._ask_table(each.columns, exact[each.columns], each.part * for_tables, each.strength)
         self._note_tables(len(chosen), "two-way", for_tables)
@@ -173,22 +201,23 @@ class _Asking:
         scores = noisy_scores(
             [exact[triple] for triple in triples],
             [model.table(triple, groups[triple]) for triple in triples],
+            self.rows,
             price,
             self.source,
         )
         self._note_choice(price, f"choice among {len(triples)} triples")
         cells = [exact[triple].size for triple in triples]
-        chosen = choose(triples, scores, cells, self._weights(triples), self.budget.part(for_tables), self.rows)
+        chosen = choose(triples, scores, cells, self._weights(triples), self.budget.part(for_tables))
         for each in chosen:
             self._add_table(each.columns, groups[each.columns], exact[each.columns], each.part * for_tables)
         self._note_tables(len(chosen), "three-way", for_tables)
 
-    def _ask_table(self, columns: Columns, exact: np.ndarray, share: Fraction, strength: float) -> None:
+    def _ask_table(self, columns: Columns, exact: NDArray[np.int64], share: Fraction, strength: float) -> None:
         deviation = self._deviation(share)
         groups = self._groups(columns, self._most_cells(deviation, strength), deviation)
         self._add_table(columns, groups, grouped(exact, groups), share)
 
-    def _add_table(self, columns: Columns, groups: tuple[Groups, ...], exact: np.ndarray, share: Fraction) -> None:
+    def _add_table(self, columns: Columns, groups: tuple[Groups, ...], exact: NDArray[np.int64], share: Fraction) -> None:
         price = self.budget.spend(share, f"table of {', '.join(columns)}")
         noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
         # PRIVACY: one replaced record leaves one cell of the table and enters another: L1 2, L2 sqrt 2 (T17).
@@ -205,7 +234,9 @@ class _Asking:
         what = f"parities of pairs{' and triples' if 3 in orders else ''}"
         noise = price.laplace_or_gaussian(l1=1, l2_squared=1).name
         self.notes.append(
-            price.note(f"{len(names)} yes/no columns", f"{noise}, {what}", "2 per changed parity", ("T47", price.noise_theorem))
+            price.note(
+                f"{len(names)} yes/no columns", f"{noise}, {what}", "2 per changed parity", ("T47", price.noise_theorem)
+            )
         )
 
     # What is asked about
@@ -216,10 +247,10 @@ class _Asking:
         wanted = [pair for pair in combinations(self.marginals, 2) if not public.issuperset(pair)]
         return count_tables(self.dataset, self.marginals, dict.fromkeys(wanted))
 
-    def _known_rows(self) -> dict[str, np.ndarray]:
+    def _known_rows(self) -> dict[str, SmallCells]:
         """Base cells of the public columns in some rows, any of them."""
         names = [column.name for column in self.dataset.schema.columns if not column.protected]
-        if not names:
+        if not names or isinstance(self.source, Unanswered):
             return {}
         # PRIVACY: the first rows of a table that came sorted would tell ranks; these are picked at random (T45).
         mixed = out_of_order(
@@ -250,18 +281,28 @@ class _Asking:
 
     def _likely_triples(self) -> list[Columns]:
         """Columns of which two pairs were worth a table, those first whose tables say most."""
+        order = {name: place for place, name in enumerate(self.marginals)}
         strength = {
             table.columns: float(np.abs(table.noisy - self._independent(table.columns, table.groups)).sum())
             for table in self.tables
             if not table.parity
         }
+        beside: dict[str, list[str]] = {name: [] for name in order}
+        for first, second in strength:
+            beside[first].append(second)
+            beside[second].append(first)
+        triples = {
+            tuple(sorted((name, *pair), key=order.__getitem__))
+            for name, others in beside.items()
+            for pair in combinations(others, 2)
+        }
+        weights = self._weights(sorted(triples))
         ranked = []
-        for triple in combinations(self.marginals, 3):
+        for triple in sorted(triples):
             weakest, middle, _ = sorted(strength.get(pair, 0.0) for pair in combinations(triple, 2))
-            if middle > 0:
-                ranked.append(((weakest + middle) * self._weights([triple])[triple], triple))
-        ranked.sort(key=lambda each: -each[0])
-        return [triple for _, triple in ranked[: rules.TRIPLES_PER_COLUMN * len(self.marginals)]]
+            ranked.append((-(weakest + middle) * weights[triple], triple))
+        most = min(rules.TRIPLES_PER_COLUMN * len(order), max(2 * len(order), rules.MOST_COUNTED // self.rows))
+        return [triple for _, triple in sorted(ranked)[:most]]
 
     def _weights(self, candidates: Sequence[Columns]) -> dict[Columns, float]:
         interests = self.dataset.schema.interest
@@ -277,15 +318,14 @@ class _Asking:
         return self.budget.part(share).laplace_or_gaussian(l1=2, l2_squared=2).deviation
 
     def _most_cells(self, deviation: float, strength: float) -> float:
-        finer = 1 + rules.FINER_IF_STRONG * min(max(strength, 0.0) / 2, 1.0) ** 2
-        return min(rules.CELLS_PER_REACH * self.rows / deviation, self.rows / rules.RECORDS_PER_CELL) * finer
+        """Of a table. Where columns depend on each other, records leave so many of its cells empty."""
+        occupied = max(1 - strength, 1 / rules.MOST_BASE_CELLS)
+        return min(rules.CELLS_PER_REACH * self.rows / deviation, self.rows / rules.RECORDS_PER_CELL) / occupied
 
-    def _groups(
-        self, columns: Columns, most: float, deviation: float, largest: int = rules.MOST_BASE_CELLS
-    ) -> tuple[Groups, ...]:
+    def _groups(self, columns: Columns, most: float, deviation: float) -> tuple[Groups, ...]:
         """Groups of base cells so that the table has at most so many cells, the longest columns cut first."""
-        sizes = [min(self.marginals[name].cell_count, largest) for name in columns]
-        limit, left = float(largest), most
+        sizes = [self.marginals[name].cell_count for name in columns]
+        limit, left = float(max(sizes)), most
         for place, size in enumerate(sorted(sizes)):
             even = left ** (1 / (len(sizes) - place))
             if size > even:
@@ -294,28 +334,46 @@ class _Asking:
             left /= size
         least = rules.LEAST_MASS * deviation
         return tuple(
-            self.marginals[name].group(min(size, int(limit)), least) for name, size in zip(columns, sizes, strict=True)
+            self._group(name, min(size, int(limit)), least) for name, size in zip(columns, sizes, strict=True)
         )
 
-    def _independent(self, columns: Columns, groups: tuple[Groups, ...]) -> Floats:
-        """The table that independence would give."""
+    def _group(self, name: str, size: int, least: float) -> Groups:
+        key = (name, size, round(least))
+        if key not in self.grouped:
+            self.grouped[key] = self.marginals[name].group(size, float(key[2]))
+        return self.grouped[key]
+
+    def _independent(self, columns: Columns, groups: tuple[Groups, ...] | None = None) -> Floats:
+        """The table that independence would give, over base cells or groups of them."""
         product = np.full((), float(self.rows))
-        for name, group in zip(columns, groups, strict=True):
-            product = np.multiply.outer(product, np.bincount(group, self.marginals[name].mass) / self.rows)
+        for place, name in enumerate(columns):
+            mass = self.marginals[name].mass
+            mass = mass if groups is None else np.bincount(groups[place], mass)
+            product = np.multiply.outer(product, mass / self.rows)
         return np.asarray(product, dtype=np.float64)
 
     # The account
 
     def _note_choice(self, price: object, what: str) -> None:
         self.notes.append(
-            price.note("all pairs" if "pairs" in what else "all triples", what, "a score changes by 2", ("T18", price.noise_theorem))
+            price.note(
+                "all pairs" if "pairs" in what else "all triples",
+                what,
+                "a score changes by 2",
+                ("T18", price.noise_theorem),
+            )
         )
 
     def _note_tables(self, count: int, order: str, share: Fraction) -> None:
         price = self.budget.part(share)
         noise = price.laplace_or_gaussian(l1=2, l2_squared=2).name
         self.notes.append(
-            price.note("chosen columns", f"{noise}, {count} {order} tables", "L1 2, L2 √2 per table", ("T17", price.noise_theorem))
+            price.note(
+                "chosen columns",
+                f"{noise}, {count} {order} tables",
+                "L1 2, L2 √2 per table",
+                ("T17", price.noise_theorem),
+            )
         )
 
 

@@ -198,9 +198,7 @@ def _each_column(bundle: _Bundle, table: NDArray[np.int64]) -> Iterator[tuple[st
         yield name, table.reshape(before, size, after, table.shape[1]).sum(axis=(0, 2))
 
 
-def count_tables(
-    dataset: Dataset, marginals: Mapping[str, Marginal], wanted: Mapping[Columns, Grouping]
-) -> Counted:
+def count_tables(dataset: Dataset, marginals: Mapping[str, Marginal], wanted: Mapping[Columns, Grouping]) -> Counted:
     """Exact tables of these columns, over base cells or groups of them."""
     return dataset.fold(TableCounting(marginals, wanted))[0].settle() if wanted else {}
 

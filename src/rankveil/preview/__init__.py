@@ -20,7 +20,6 @@ from rankveil.declare.domain import Nominal
 from rankveil.engines import open_table
 from rankveil.meaning import in_words
 from rankveil.measure.budget import Mechanism
-from rankveil.rules import ASSUMED_ROWS
 from rankveil.methods import Method, method_named
 from rankveil.preview.expectations import (
     Expectation,
@@ -32,6 +31,7 @@ from rankveil.preview.expectations import (
     steps_within,
 )
 from rankveil.preview.noise_alone import Choice, choice
+from rankveil.rules import ASSUMED_ROWS
 
 __all__ = ["Choice", "Expectation", "Part", "Preview", "PreviewLine", "preview"]
 
@@ -208,14 +208,17 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
     columns, public = len(schema.columns), len(schema.columns) - len(schema.protected)
     if method.name != "synthetic" or columns < 2:
         return "", ""
-    names = [mechanism.name for mechanism in mechanisms]
+    asked = {theorem for mechanism in mechanisms for theorem in mechanism.theorems}
     pairs = math.comb(columns, 2) - math.comb(public, 2)  # nothing is measured about two public columns
-    tables = next((int(name.split()[0]) for name in names if name.endswith("two-way tables")), None)
-    if tables is not None and tables >= pairs:
-        return f"Columns are linked by noisy two-way tables of all {pairs} pairs.", ""
-    if tables is not None:
-        return f"Columns are linked by {tables} noisy two-way tables, of {pairs} possible ones.", ""
-    if "sign products" in names:
+    if asked & {"T17", "T47"}:
+        triples = any("three-way" in mechanism.name or "triples" in mechanism.name for mechanism in mechanisms)
+        several = ", and where the fit to these is worst of three columns," if triples else ""
+        return (
+            f"Columns are linked by noisy tables of pairs{several} as many as are worth their noise: noisy scores of all"
+            f" {pairs} pairs decide which.",
+            "",
+        )
+    if "T19" in asked:
         return (
             "Columns are linked by one noisy correlation per pair. For tables of pairs the public rule asks for more"
             " rows or a larger ε.",

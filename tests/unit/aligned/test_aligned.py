@@ -30,8 +30,6 @@ from rankveil.errors import PlanError
 from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
 from rankveil.fit.segments import Segments
 from rankveil.measure.budget import Budget
-from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
-from rankveil.fit.segments import Segments
 from rankveil.measure.synthetic import counted
 from rankveil.noise import Sampler, SeededSource
 from rankveil.preview import preview

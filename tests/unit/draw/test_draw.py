@@ -14,10 +14,10 @@ from rankveil.draw import rows
 from rankveil.draw.pieces import ByRank, RowMaker, law_of
 from rankveil.draw.rows import PIECE_ROWS, Piece, cut
 from rankveil.errors import PlanError
-from rankveil.fit.model import Model, fit
 from rankveil.fit.marginal import NominalMarginal, OrderedMarginal
-from rankveil.fit.strips import Strips, counts_of
+from rankveil.fit.model import Model, fit
 from rankveil.fit.segments import Segments
+from rankveil.fit.strips import Strips, counts_of
 from rankveil.measure.measurements import Measurements, SignProducts
 from rankveil.noise import Sampler, SeededSource
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from rankveil.measure.marginals.shape import NominalMarginal
 
 from rankveil.declare import Schema
 from rankveil.fit import full, rows
@@ -22,7 +23,6 @@ from rankveil.fit.full import FullTable, walsh
 from rankveil.fit.model import Model, fit, started
 from rankveil.fit.rows import Mover, RowSet, fit_rows
 from rankveil.fit.terms import Term
-from rankveil.measure.marginals.shape import NominalMarginal
 from rankveil.measure.measurements import Measurements, TableMeasurement
 from rankveil.noise import Sampler, SeededSource
 

@@ -11,7 +11,7 @@ Whole rows    a few releases as they come out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import ceil, log, sqrt
@@ -29,7 +29,6 @@ from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbou
 from rankveil.audit.watch import Draw, Watch, WatchedBudget, replayed, steered
 from rankveil.declare import Column, Schema
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.fit.marginal import Marginal
 from rankveil.measure.budget import Budget, Price
 from rankveil.measure.choose import noisy_scores
 from rankveil.measure.divide import divide
