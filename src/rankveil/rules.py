@@ -81,14 +81,14 @@ LAST_RAKES = 12
 RAREST_PROPOSAL = 1e-3
 
 # Fit: the full table
-FULL_STEPS = 400
+FULL_STEPS = 250
 SUFFICIENT_DECREASE = 1e-4
 SHORTEST_STEP = 1e-6
 SETTLED = 1e-12
 REMEMBERED_STEPS = 20
 
 # Measure
-LEFT_BY_FIT = 0.25  # of the noise on a table, that the fit leaves in it
+LEFT_BY_FIT = 0.35  # of the noise on a table, that the fit leaves in it
 SMALLEST_PARTS = 1_000_000  # a budget is divided into whole multiples of this part
 NOISE_OF_ORDER = {2: Fraction(1), 3: Fraction(3, 2)}  # of parities, beside each other
 WORTH_OF_TRIPLES = 0.0075  # of the records: noise on a parity of three columns up to which they are measured
@@ -99,7 +99,7 @@ LEAST_MASS = 1.0  # deviations: of a row of a table
 FEWEST_BASE_CELLS, MOST_BASE_CELLS = 16, 255  # base cells of a column of numbers
 MOST_PAIR_CELLS = 1 << 23  # of all two-way tables together: memory
 FOR_CHOICE = Fraction(6, 100)  # of the budget
-TABLES_PER_COLUMN = 4  # that the division of the budget expects
+TABLES_PER_COLUMN = 6  # that the division of the budget expects
 FOR_SECOND_ROUND = Fraction(35, 100)  # of the price of tables
 RECORDS_FOR_TABLES = 60.0  # per deviation of a spanning tree's tables
 LARGEST_SIGN_NOISE = 0.4  # a noisy sign product's deviation beyond which it says nothing
@@ -119,7 +119,7 @@ MARGIN_SWEEPS = 10
 RECORDS_PER_CELL = 16.0  # on average: finer tables are about single records
 CONDITIONAL_PROPOSALS = 2
 SAMPLING = 0.1  # of a count: its own chance as a number of people, that need not be fitted
-CHANCE = 1.25  # of the departures that chance alone would give: what a table must exceed to be worth measuring
+CHANCE = 1.1  # of the departures that chance alone would give: what a table must exceed to be worth measuring
 SETTLING_SWEEPS = 4
 SETTLING_PARTS = 8
 SETTLING_PULL = 10.0
