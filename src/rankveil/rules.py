@@ -1,6 +1,7 @@
 """Public rules: every tuned number, with its unit and its reason. They read n, the plan and the budget alone.
 
-Constants of columns by themselves were chosen on the tables Adult, Census and EIA: decision 25.
+Constants were chosen on the tables Adult, Census, EIA and NLTCS (decisions 24 to 26). What removing one costs is measured by
+`python -m benchmarks.ablation`, which sets the values of ABLATIONS one after the other.
 """
 
 from __future__ import annotations
@@ -61,67 +62,127 @@ CURVE_POINTS = 32
 FALSE_ALARMS = 0.01
 """Chance, per column and level, that noise alone is taken for a spike."""
 
-# -- the heart, to be documented
+# -- dividing the budget --------------------------------------------------------------------------------------------
 
-# Fit: terms
-DEPARTURE = 0.5  # relative departure from independence at which a cell tells most about a table's strength
-LEAST_PRIOR_VARIANCE = 1e-3
-FEWEST_EXPECTED = 1e-3  # records: cells are never taken to be emptier, so that steps stay finite
-SMALLEST_VARIANCE = 1e-2  # records squared: what is exact is fitted as closely as rounding to rows allows
-LARGEST_STEP = 1.5  # of a parameter
-LARGEST_PARAMETER = 15.0
-LEAST_BEND = 0.02
+FOR_CHOICE = Fraction(6, 100)
+"""Part of the budget for scores of candidate tables. A score changes by 2, tables by 2 each: scores need little."""
 
-# Fit: rows
-FEWEST_ROWS = 1 << 12
-ROUNDS = 12
-RAKES = 3
-MOVES = 2
-LAST_RAKES = 12
-RAREST_PROPOSAL = 1e-3
+TABLES_PER_COLUMN = 6
+"""Tables per column that the division between columns by themselves and tables expects; no more than there are pairs."""
 
-# Fit: the full table
-FULL_STEPS = 250
-SUFFICIENT_DECREASE = 1e-4
-SHORTEST_STEP = 1e-6
-SETTLED = 1e-12
-REMEMBERED_STEPS = 20
+LEFT_BY_FIT = 0.35
+"""Part of the noise on a table that is left in the fit, which shrinks it and makes tables agree. 0.25 to 0.5 do alike."""
 
-# Measure
-LEFT_BY_FIT = 0.35  # of the noise on a table, that the fit leaves in it
-SMALLEST_PARTS = 1_000_000  # a budget is divided into whole multiples of this part
-NOISE_OF_ORDER = {2: Fraction(1), 3: Fraction(3, 2)}  # of parities, beside each other
-WORTH_OF_TRIPLES = 0.0075  # of the records: noise on a parity of three columns up to which they are measured
-FEWEST_YES_NO = 3  # columns from which parities pay
-CELLS_PER_REACH = 0.3  # cells of a table, per record per deviation of noise
-FINEST = 5.0  # how much finer than others a table of strongly dependent columns may be
-LEAST_MASS = 1.0  # deviations: of a row of a table
-FEWEST_BASE_CELLS, MOST_BASE_CELLS = 16, 255  # base cells of a column of numbers
-MOST_PAIR_CELLS = 1 << 23  # of all two-way tables together: memory
-FOR_CHOICE = Fraction(6, 100)  # of the budget
-TABLES_PER_COLUMN = 6  # that the division of the budget expects
-FOR_SECOND_ROUND = Fraction(35, 100)  # of the price of tables
-RECORDS_FOR_TABLES = 60.0  # per deviation of a spanning tree's tables
-LARGEST_SIGN_NOISE = 0.4  # a noisy sign product's deviation beyond which it says nothing
-INTEREST = 4.0  # how much more a table counts that the plan is interested in
-MOST_ROWS = 1 << 17  # of the fitted set
-MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
-FEWEST_COPULA_ROWS = 20_000
-RIDGE = 1e-3
+FOR_SECOND_ROUND = Fraction(35, 100)
+"""Part of the price of choice and tables for three-way tables, chosen where the fit to all two-way tables is worst."""
+
 FEWEST_TRIPLE_CELLS = 216
-TRIPLES_PER_COLUMN = 12
-ROWS_BETWEEN_ROUNDS = 1 << 14
-SIGN_NOISE, LEAST_FOR_SIGNS, MOST_FOR_SIGNS = 0.05, 0.15, 0.3
-CONDITIONAL_SWEEPS = 20
-ASSUMED_ROWS = 10_000
-EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)  # deviations: limits below which cells of a sparse table may be emptied
-MARGIN_SWEEPS = 10
-RECORDS_PER_CELL = 16.0  # on average: finer tables are about single records
+"""Cells that a three-way table could have, at least, for a second round to pay: six per column."""
+
+RECORDS_FOR_TABLES = 60.0
+"""Records per deviation of noise, from which tables are measured at all; below it one sign product per pair is."""
+
+FOR_SIGNS = Fraction(1, 5)
+"""Part of the budget for sign products, where nothing else links columns."""
+
+LARGEST_SIGN_NOISE = 0.4
+"""Of the records: deviation of a sign product beyond which it says nothing, and nothing links columns."""
+
+INTEREST = 4.0
+"""How many times a table counts that the plan is interested in."""
+
+# -- sizes of tables --------------------------------------------------------------------------------------------------
+
+CELLS_PER_REACH = 0.3
+"""Cells of a table, per record per deviation of noise. 0.15 and 0.6 lose 5 and 2 % (two-way, Adult, Census and EIA)."""
+
+RECORDS_PER_CELL = 16.0
+"""Records in a cell of a table, on average, at least: finer tables are about single people, not about what links columns."""
+
+FINEST = 5.0
+"""How many times finer base cells are made than a table needs whose columns depend little on each other."""
+
+LEAST_MASS = 1.0
+"""Deviations of noise on a table: a base cell, or a row of a table, that is lighter is put together with others."""
+
+CHANCE = 1.1
+"""Part of what chance alone would put between a table and its expectation that is taken off its score."""
+
+NOISE_OF_ORDER = {2: Fraction(1), 3: Fraction(3, 2)}
+"""Noise on parities of two and of three columns, beside each other: there are more triples, and each says less."""
+
+WORTH_OF_TRIPLES = 0.0075
+"""Of the records: noise on a parity of three columns up to which they are measured."""
+
+FEWEST_YES_NO = 3
+"""Yes/no columns from which parities replace tables: with two, a parity is half of a table."""
+
+# -- fitting ------------------------------------------------------------------------------------------------------------
+
+DEPARTURE = 0.5
+"""Relative departure from independence of a typical cell: such cells decide how strong a table is taken to be."""
+
+SAMPLING = 0.1
+"""Of a count: the part of its own chance, as a number of people, that need not be fitted."""
+
+EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)
+"""Deviations: limits below which cells of a sparse table may be emptied; the one with the least estimated risk is."""
+
+ROUNDS, RAKES, MOVES, LAST_RAKES = 12, 3, 2, 12
+"""Of fitting by moving rows: rounds, sweeps of weights and of moves in each, sweeps of weights at the end."""
+
 CONDITIONAL_PROPOSALS = 2
-SAMPLING = 0.1  # of a count: its own chance as a number of people, that need not be fitted
-CHANCE = 1.1  # of the departures that chance alone would give: what a table must exceed to be worth measuring
-SETTLING_SWEEPS = 4
-SETTLING_PARTS = 8
-SETTLING_PULL = 10.0
-MOST_COUNTED = 200_000_000
-LARGEST_PRIOR_VARIANCE = 100.0
+"""Other columns, those it depends on most, given which a column's new cells are proposed, beside its own masses."""
+
+SETTLING_SWEEPS, SETTLING_PARTS, SETTLING_PULL = 4, 8, 10.0
+"""Of moves that know which cells have too many rows: sweeps, parts in which rows move, and how strongly they are pulled."""
+
+CONDITIONAL_SWEEPS = 20
+"""Sweeps of moves for rows whose public columns are given: they start from independence."""
+
+# -- limits of memory and work: larger is better and slower -------------------------------------------------------------
+
+FEWEST_BASE_CELLS, MOST_BASE_CELLS = 16, 255  # of a column of numbers
+MOST_PAIR_CELLS = 1 << 23  # of all two-way tables together
+TRIPLES_PER_COLUMN = 12  # candidates of the second round ...
+MOST_COUNTED = 200_000_000  # ... and rows times candidates, of which two per column are counted in any case
+MOST_ROWS, FEWEST_ROWS = 1 << 17, 1 << 12  # of the fitted set
+ROWS_BETWEEN_ROUNDS = 1 << 14
+FEWEST_COPULA_ROWS = 20_000
+MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
+FULL_STEPS = 250
+ASSUMED_ROWS = 10_000  # of dry runs, where nobody says how many
+
+# -- arithmetic: so that steps stay finite --------------------------------------------------------------------------------
+
+SMALLEST_PARTS = 1_000_000  # a price is divided into whole multiples of this part
+FEWEST_EXPECTED = 1e-3  # records in a cell
+SMALLEST_VARIANCE = 1e-2  # records squared
+LEAST_PRIOR_VARIANCE, LARGEST_PRIOR_VARIANCE = 1e-3, 100.0  # of a parameter
+LARGEST_STEP, LARGEST_PARAMETER = 1.5, 15.0
+LEAST_BEND = 0.02
+RAREST_PROPOSAL = 1e-3  # of an even share
+MARGIN_SWEEPS = 10
+RIDGE = 1e-3
+SUFFICIENT_DECREASE, SHORTEST_STEP, SETTLED, REMEMBERED_STEPS = 1e-4, 1e-6, 1e-12, 20
+
+ABLATIONS: dict[str, dict[str, object]] = {
+    "no choice by scores: little noise on them costs nothing": {"FOR_CHOICE": Fraction(1, 1000)},
+    "the fit leaves all noise": {"LEFT_BY_FIT": 1.0},
+    "no second round": {"FEWEST_TRIPLE_CELLS": 10**12},
+    "tables at any budget": {"RECORDS_FOR_TABLES": 0.0},
+    "half as many cells": {"CELLS_PER_REACH": 0.15},
+    "cells of single people": {"RECORDS_PER_CELL": 1.0},
+    "chance counts as signal": {"CHANCE": 0.0},
+    "no parities": {"FEWEST_YES_NO": 10**6},
+    "no emptying of sparse tables": {"EMPTY_BELOW": ()},
+    "half the rounds": {"ROUNDS": 6},
+    "no proposals given other columns": {"CONDITIONAL_PROPOSALS": 0},
+    "no settling": {"SETTLING_SWEEPS": 0},
+    "chance is fitted": {"SAMPLING": 0.0},
+    "no groups of single values": {"GROUPS_FROM": {"epsilon": 10**9, "rho": 10**9}},
+    "heavy cells are not looked into": {"LOOK_INTO_FROM": {"epsilon": 10**12, "rho": 10**12}},
+    "even axes only": {"AXIS_EVEN": 1.0},
+    "equal shares of all columns": {"SHARE_GROWS_UNTIL": 1},
+}
+"""What each ablation sets, by what it takes away."""

@@ -182,7 +182,7 @@ def _interest(entry: InterestEntry, columns: list[Column]) -> Interest:
     unknown = sorted((wanted | {entry.target} - {None}) - {column.name for column in columns})
     if unknown:
         raise PlanError(
-            f"An entry of `interest` names {_listed([str(name) for name in unknown])}, which the release does not have.",
+            f"An entry of `interest` names {_listed(list(map(str, unknown)))}, which the release does not have.",
             remedy="Name columns that the plan declares and does not drop.",
         )
     return Interest(entry.target, wanted)

@@ -1,7 +1,7 @@
 """Columns linked by one noisy number per pair: a Gaussian copula from sign products. Post-processing (T1).
 
-The sign products of two columns that are halves of a bivariate normal give its correlation (Blomqvist's beta). Directions
-of the correlation matrix no stronger than noise are left out.
+The sign products of two columns that are halves of a bivariate normal give its correlation (Blomqvist's beta).
+Directions of the correlation matrix no stronger than noise are left out.
 """
 
 from __future__ import annotations

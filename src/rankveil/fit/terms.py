@@ -1,13 +1,13 @@
 """One measured table as a term of the fitted model, over rows of base cells. Post-processing (T1).
 
-The model is log-linear: a row's log-weight is the sum, over all measured tables, of a parameter for the cell of the table
-that the row lies in. `Term.step` moves a table's parameters towards the maximum of
+The model is log-linear: a row's log-weight is the sum, over all measured tables, of a parameter for the cell of the
+table that the row lies in. `Term.step` moves a table's parameters towards the maximum of
 
     - sum over cells (measured - fitted)² / 2 variance  -  sum over cells parameter² / 2 prior variance
 
 so each measurement is believed as far as its noise allows. The prior variance of a table is how strongly its columns
-depend on each other, estimated from the table itself (empirical Bayes): a table of mere noise gets parameters near zero,
-which is independence given what the other tables say.
+depend on each other, estimated from the table itself (empirical Bayes): a table of mere noise gets parameters near
+zero, which is independence given what the other tables say.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Term:
 
     @classmethod
     def of_column(cls, column: int, mass: Floats, variance: Floats) -> Term:
-        """A column by itself, fitted as closely as it is known. It starts at its masses: all others then at independence."""
+        """A column by itself, fitted as closely as it is known. It starts at its masses, the model at independence."""
         size = len(mass)
         return cls(
             (column,),

@@ -1,8 +1,8 @@
 """How the budget is divided between columns by themselves and what links them: a public rule.
 
 It reads n, the sizes of the columns and the budget. With noise at a price of rho, a table of s cells is off by about
-s / sqrt(rho); divided at best, each gets a share in proportion to s^(2/3) (s^(1/2) with pure ε). A column by itself counts
-as often as there are columns that it may be combined with, because its error is in every one of those tables; of the
+s / sqrt(rho); divided at best, each gets a share in proportion to s^(2/3) (s^(1/2) with pure ε). A column by itself
+counts as often as there are columns that it may be combined with, because its error is in every one of those tables; of the
 noise on a table the fit leaves a part only.
 """
 
@@ -56,7 +56,7 @@ def divide(budget: Budget, rows: int, schema: Schema) -> Division:
             least_mass=rules.LEAST_MASS * deviation,
             second_round=columns > 2 and in_triple >= rules.FEWEST_TRIPLE_CELLS,
         )
-    for_signs = _share_of_signs(budget, rows, columns)
+    for_signs = rules.FOR_SIGNS
     if sign_noise(budget.part(for_signs), columns).deviation / rows < rules.LARGEST_SIGN_NOISE:
         return Division("copula", 1 - for_signs, signs=for_signs, least_mass=lightest)
     return Division("none", Fraction(1), least_mass=lightest)
@@ -77,10 +77,3 @@ def _share_of_columns(schema: Schema, whole: Price, cells: int, reach: float) ->
     pairs = [(min(first * second, most) * rules.LEFT_BY_FIT) ** power for first, second in combinations(sizes, 2)]
     together = sum(pairs) / len(pairs) * min(len(pairs), rules.TABLES_PER_COLUMN * len(sizes))
     return (1 - rules.FOR_CHOICE) * Fraction(round(1000 * alone / (alone + together)), 1000)
-
-
-def _share_of_signs(budget: Budget, rows: int, columns: int) -> Fraction:
-    """The share at which sign products have the deviation that is wished for, within limits; in thousandths."""
-    ratio = sign_noise(budget.part(Fraction(1)), columns).deviation / rows / rules.SIGN_NOISE
-    wanted = ratio if budget.whole.unit == "epsilon" else ratio * ratio
-    return Fraction(math.ceil(1000 * min(max(wanted, rules.LEAST_FOR_SIGNS), rules.MOST_FOR_SIGNS)), 1000)

@@ -146,6 +146,27 @@ def test_labels_beyond_the_sixteenth_are_linked(delta: str | None, least: float)
     assert np.corrcoef(towns, made["height"].to_numpy())[0, 1] > least
 
 
+def test_as_many_cells_as_a_byte_holds_and_missing_values_besides() -> None:
+    """Missing is a cell of its own: the 257th would be taken for the first."""
+    rng = np.random.default_rng(3)
+    names = [f"l{place}" for place in range(300)]
+    place = rng.integers(0, 300, 30_000)
+    gone = rng.random(30_000) < 0.2
+    table = pa.table(
+        {
+            "n": pa.array(place * 7, mask=gone),
+            "l": pa.array(np.array(names)[place], mask=gone),
+            "m": pa.array(gone.astype(np.int64)),
+        }
+    )
+    columns = {"n": integer(2100, more="null = true"), "l": category(names, more="null = true"), "m": integer(1)}
+    made = rv.release(table, plan(columns, epsilon=1000), source=SeededSource(1)).table
+    for name in "nl":
+        missing = np.asarray(made[name].is_null())
+        assert missing.mean() == pytest.approx(gone.mean(), abs=0.01)
+        assert (missing == (made["m"].to_numpy() == 1)).mean() > 0.95
+
+
 def test_with_a_delta_shares_are_paid_in_rho_and_epsilon_is_not_claimed_pure() -> None:
     made = rv.release(mixed_table(), plan(MIXED).with_release(delta="1e-9"), source=SeededSource(4))
     assert made.certificate.delta == "0.000000001"
