@@ -1,14 +1,14 @@
 """Public rules: every tuned number, with its unit and its reason. They read n, the plan and the budget alone.
 
-Constants were chosen on the tables Adult, Census, EIA and NLTCS (decisions 24 to 26). What removing one costs is measured by
-`python -m benchmarks.ablation`, which sets the values of ABLATIONS one after the other.
+Constants were chosen on the tables Adult, Census, EIA and NLTCS (decisions 24 to 26). What removing one costs is
+measured by `python -m benchmarks.ablation`, which sets the values of ABLATIONS one after the other.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-# -- measuring columns by themselves --------------------------------------------------------------------------------
+# -- measuring columns by themselves ----------------------------------------------------------------------------------
 
 SINGLE_VALUES = 128
 """Values. Up to so many every value of an ordered column is counted by itself; beyond that, cells are."""
@@ -51,7 +51,7 @@ PIECES, SEARCH_PIECES = 6, 32
 SHARE_GROWS_UNTIL = 40
 """Values of a column up to which its part of the budget grows."""
 
-# -- fitting columns ------------------------------------------------------------------------------------------------
+# -- fitting columns --------------------------------------------------------------------------------------------------
 
 FEW_VALUES = 8
 """Values. An ordered column of fewer is fitted like labels: there is no room for a bell."""
@@ -62,16 +62,16 @@ CURVE_POINTS = 32
 FALSE_ALARMS = 0.01
 """Chance, per column and level, that noise alone is taken for a spike."""
 
-# -- dividing the budget --------------------------------------------------------------------------------------------
+# -- dividing the budget ----------------------------------------------------------------------------------------------
 
 FOR_CHOICE = Fraction(6, 100)
 """Part of the budget for scores of candidate tables. A score changes by 2, tables by 2 each: scores need little."""
 
 TABLES_PER_COLUMN = 6
-"""Tables per column that the division between columns by themselves and tables expects; no more than there are pairs."""
+"""Tables per column that the division between columns and tables expects; no more than there are pairs."""
 
 LEFT_BY_FIT = 0.35
-"""Part of the noise on a table that is left in the fit, which shrinks it and makes tables agree. 0.25 to 0.5 do alike."""
+"""Part of the noise on a table that the fit leaves: it shrinks it, and makes tables agree. 0.25 to 0.5 do alike."""
 
 FOR_SECOND_ROUND = Fraction(35, 100)
 """Part of the price of choice and tables for three-way tables, chosen where the fit to all two-way tables is worst."""
@@ -97,7 +97,7 @@ CELLS_PER_REACH = 0.3
 """Cells of a table, per record per deviation of noise. 0.15 and 0.6 lose 5 and 2 % (two-way, Adult, Census and EIA)."""
 
 RECORDS_PER_CELL = 16.0
-"""Records in a cell of a table, on average, at least: finer tables are about single people, not about what links columns."""
+"""Records in a cell of a table, on average, at least: finer tables are about single people."""
 
 FINEST = 5.0
 """How many times finer base cells are made than a table needs whose columns depend little on each other."""
@@ -117,7 +117,7 @@ WORTH_OF_TRIPLES = 0.0075
 FEWEST_YES_NO = 3
 """Yes/no columns from which parities replace tables: with two, a parity is half of a table."""
 
-# -- fitting ------------------------------------------------------------------------------------------------------------
+# -- fitting ----------------------------------------------------------------------------------------------------------
 
 DEPARTURE = 0.5
 """Relative departure from independence of a typical cell: such cells decide how strong a table is taken to be."""
@@ -135,12 +135,12 @@ CONDITIONAL_PROPOSALS = 2
 """Other columns, those it depends on most, given which a column's new cells are proposed, beside its own masses."""
 
 SETTLING_SWEEPS, SETTLING_PARTS, SETTLING_PULL = 4, 8, 10.0
-"""Of moves that know which cells have too many rows: sweeps, parts in which rows move, and how strongly they are pulled."""
+"""Of moves that know which cells have too many rows: sweeps, parts in which rows move, how strongly they are pulled."""
 
 CONDITIONAL_SWEEPS = 20
 """Sweeps of moves for rows whose public columns are given: they start from independence."""
 
-# -- limits of memory and work: larger is better and slower -------------------------------------------------------------
+# -- limits of memory and work: larger is better and slower -----------------------------------------------------------
 
 FEWEST_BASE_CELLS, MOST_BASE_CELLS = 16, 255  # of a column of numbers
 MOST_PAIR_CELLS = 1 << 23  # of all two-way tables together
@@ -153,7 +153,7 @@ MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_STEPS = 250
 ASSUMED_ROWS = 10_000  # of dry runs, where nobody says how many
 
-# -- arithmetic: so that steps stay finite --------------------------------------------------------------------------------
+# -- arithmetic: so that steps stay finite ----------------------------------------------------------------------------
 
 SMALLEST_PARTS = 1_000_000  # a price is divided into whole multiples of this part
 FEWEST_EXPECTED = 1e-3  # records in a cell

@@ -179,10 +179,11 @@ def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: M
 
 def _interest(entry: InterestEntry, columns: list[Column]) -> Interest:
     wanted = frozenset(entry.columns or ())
-    unknown = sorted((wanted | {entry.target} - {None}) - {column.name for column in columns})
+    named = wanted if entry.target is None else {entry.target}
+    unknown = sorted(named - {column.name for column in columns})
     if unknown:
         raise PlanError(
-            f"An entry of `interest` names {_listed(list(map(str, unknown)))}, which the release does not have.",
+            f"An entry of `interest` names {_listed(unknown)}, which the release does not have.",
             remedy="Name columns that the plan declares and does not drop.",
         )
     return Interest(entry.target, wanted)

@@ -42,7 +42,8 @@ class Model:
         for name, group in zip(columns, groups, strict=True):
             shape.append(int(group.max()) + 1)
             index = index * shape[-1] + group[self.cells[order[name]]]
-        return np.bincount(index, self.weights, minlength=int(np.prod(shape))).reshape(shape)
+        table: Floats = np.bincount(index, self.weights, minlength=int(np.prod(shape))).astype(np.float64)
+        return table.reshape(shape)
 
 
 def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_ROWS) -> Model:
@@ -68,7 +69,7 @@ def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_RO
         cells, weights = rows.cells, rows.weights
     # Values are handed out cell by cell: as many of each as there are rows in it.
     marginals = {
-        name: marginal.with_mass(np.bincount(here, weights, minlength=marginal.cell_count))
+        name: marginal.with_mass(np.bincount(here, weights, minlength=marginal.cell_count).astype(np.float64))
         for (name, marginal), here in zip(marginals.items(), cells, strict=True)
     }
     return Model(marginals, cells, weights, inner_order(marginals, cells, weights, sampler), terms, movers)

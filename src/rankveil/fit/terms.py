@@ -79,16 +79,15 @@ class Term:
             if kept is not measured:
                 measured, prior_variance = kept, rules.LARGEST_PRIOR_VARIANCE
         measured = measured.ravel().astype(np.float64)
-        variance = variance + rules.SAMPLING * np.maximum(measured, expected)
         return cls(
             tuple(order[name] for name in table.columns),
             tuple(places),
             mask,
             measured,
-            variance,
+            variance + rules.SAMPLING * np.maximum(measured, expected),
             expected,
             prior_variance,
-            np.zeros(len(measured)) if table.parity else _emptier(measured, expected, variance, prior_variance),
+            np.zeros(len(measured)),
             table.noisy.shape,
         )
 
@@ -132,7 +131,8 @@ class Term:
         """Change the parameters where there are rows to go by; the change."""
         wanted = self.parameters + np.where(fitted > 0, self.change(fitted), 0.0)
         moved = np.clip(wanted, -rules.LARGEST_PARAMETER, rules.LARGEST_PARAMETER)
-        change, self.parameters = moved - self.parameters, moved
+        change: Floats = moved - self.parameters
+        self.parameters = moved
         return change
 
 
@@ -186,17 +186,6 @@ def _sparse(counts: Floats, expected: Floats, variance: float, prior_variance: f
             wanted, found = expected.sum(axis=others), kept_counts.sum(axis=others)
             kept_counts = kept_counts * np.expand_dims(wanted / found, others)
     return kept_counts
-
-
-def _emptier(measured: Floats, expected: Floats, variance: Floats | float, prior_variance: float) -> Floats:
-    """Where parameters start: below zero in cells that are emptier than independence has them.
-
-    No row of a small set may lie in such a cell, so that raking never comes to it; moves must keep out all the same.
-    """
-    trust = 1 / (1 + variance / (expected**2 * prior_variance))
-    shrunk = np.maximum(expected + trust * (measured - expected), 0.0)
-    start: Floats = np.minimum(np.log((shrunk + 1) / (expected + 1)), 0.0)
-    return start
 
 
 def _prior_variance(measured: Floats, expected: Floats, variance: float) -> float:

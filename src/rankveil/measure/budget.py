@@ -73,7 +73,7 @@ class Price:
             raise ValueError(f"{mechanism.name} has no price")
         return cls("rho", mechanism.rho, mechanism.accounting or "gaussian")
 
-    def laplace_or_gaussian(self, l1: int, l2_squared: int) -> Noise:
+    def laplace_or_gaussian(self, l1: int | Fraction, l2_squared: int | Fraction) -> Noise:
         """Noise that makes integers with these sensitivities cost this price: discrete Laplace, or Gaussian with δ."""
         try:
             if self.unit == "epsilon":

@@ -6,9 +6,9 @@ Argument     The score of a table is the L1 distance of its exact counts from wh
              All scores get noise at once: L1 2·C and L2 2·sqrt(C) for C candidates. What is chosen from noisy scores,
              and how the budget is divided among the chosen, is post-processing of them.
 Rule         With Gaussian noise at a price of rho_i a table of s_i cells is off by s_i·sqrt(2/pi)/sqrt(rho_i) in L1,
-             of which the fit leaves a part (rules.LEFT_BY_FIT). Divided at best, rho_i is in proportion to s_i^(2/3), and
-             all tables together are off by (sum of s_i^(2/3))^(3/2): chosen is the set whose scores exceed that by
-             most. With Laplace noise the powers are 1/2 and 2. Tables that the plan is interested in count for more.
+             of which the fit leaves a part (rules.LEFT_BY_FIT). Divided at best, rho_i is in proportion to s_i^(2/3),
+             and all tables together are off by (sum of s_i^(2/3))^(3/2): chosen is the set whose scores exceed that
+             by most. With Laplace noise the powers are 1/2 and 2. Tables that the plan is interested in count for more.
 Arithmetic   Integer scores, exact noise.
 Reference    The rule follows the division by sizes of google/dpsynth's SWIFT.
 """

@@ -2,8 +2,8 @@
 
 It reads n, the sizes of the columns and the budget. With noise at a price of rho, a table of s cells is off by about
 s / sqrt(rho); divided at best, each gets a share in proportion to s^(2/3) (s^(1/2) with pure ε). A column by itself
-counts as often as there are columns that it may be combined with, because its error is in every one of those tables; of the
-noise on a table the fit leaves a part only.
+counts as often as there are columns that it may be combined with, because its error is in every one of those tables;
+of the noise on a table the fit leaves a part only.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Guarantee    The measurements are differentially private with the whole budget: pure ε, or (ε, δ).
 Argument     Bounds (bounds.py), columns by themselves (columns.py), parities (parities.py), scores (choose.py), tables
-             and sign products (signs.py) each cost the part of the budget noted for them; the parts add up to at most the
-             whole, and `Budget` refuses to hand out more: T29. Cells come from released numbers. What is asked next may depend
-             on every answer so far (adaptive composition, T2); fitted models in between are post-processing. Public
-             columns are read in a random order (T28, T45).
+             and sign products (signs.py) each cost the part of the budget noted for them; the parts add up to at most
+             the whole, and `Budget` refuses to hand out more: T29. Cells come from released numbers. What is asked next
+             may depend on every answer so far (adaptive composition, T2); fitted models in between are post-processing.
+             Public columns are read in a random order (T28, T45).
 Public rule  With few records per unit of noise only the signs of columns are compared, and with fewer still nothing
              (divide.py).
 Dry run      `planned` runs the same code on a table without records, whose every answer is given without noise.
@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil import rules
-from rankveil.declare.again import read_again
 from rankveil.declare import Plan, declare_alone
+from rankveil.declare.again import read_again
 from rankveil.declare.dataset import Dataset, without_records
 from rankveil.fit.column import exact_column, fit_columns
 from rankveil.fit.marginal import Marginal, SmallCells
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
-from rankveil.measure.budget import Budget, Mechanism, Price
+from rankveil.measure.budget import Budget, Mechanism
 from rankveil.measure.choose import choose, cost_of, noisy_scores
 from rankveil.measure.columns import paid_columns
 from rankveil.measure.counts import Counts, count_columns
@@ -128,13 +128,15 @@ class _Asking:
 
     def ask_columns(self, counts: Mapping[str, Counts]) -> None:
         """Every column by itself; public ones as everyone knows them."""
-        cells = {"most_cells": self.division.cells, "least_mass": self.division.least_mass}
+        most, least = self.division.cells, self.division.least_mass
         for column in self.dataset.schema.columns:
             if not column.protected:
-                self.marginals[column.name] = exact_column(counts[column.name], self.rows, **cells)
+                self.marginals[column.name] = exact_column(
+                    counts[column.name], self.rows, most_cells=most, least_mass=least
+                )
         exact = {column.name: counts[column.name] for column in self.dataset.schema.protected}
         self.asked, paid = paid_columns(exact, self.rows, self.budget, self.division.columns, self.source)
-        self.marginals |= fit_columns(self.asked, self.rows, **cells)
+        self.marginals |= fit_columns(self.asked, self.rows, most_cells=most, least_mass=least)
         self.notes += paid
 
     def ask_signs(self) -> None:
@@ -217,7 +219,9 @@ class _Asking:
         groups = self._groups(columns, self._most_cells(deviation, strength), deviation)
         self._add_table(columns, groups, grouped(exact, groups), share)
 
-    def _add_table(self, columns: Columns, groups: tuple[Groups, ...], exact: NDArray[np.int64], share: Fraction) -> None:
+    def _add_table(
+        self, columns: Columns, groups: tuple[Groups, ...], exact: NDArray[np.int64], share: Fraction
+    ) -> None:
         price = self.budget.spend(share, f"table of {', '.join(columns)}")
         noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
         # PRIVACY: one replaced record leaves one cell of the table and enters another: L1 2, L2 sqrt 2 (T17).
@@ -333,9 +337,7 @@ class _Asking:
                 break
             left /= size
         least = rules.LEAST_MASS * deviation
-        return tuple(
-            self._group(name, min(size, int(limit)), least) for name, size in zip(columns, sizes, strict=True)
-        )
+        return tuple(self._group(name, min(size, int(limit)), least) for name, size in zip(columns, sizes, strict=True))
 
     def _group(self, name: str, size: int, least: float) -> Groups:
         key = (name, size, round(least))
@@ -348,33 +350,21 @@ class _Asking:
         product = np.full((), float(self.rows))
         for place, name in enumerate(columns):
             mass = self.marginals[name].mass
-            mass = mass if groups is None else np.bincount(groups[place], mass)
-            product = np.multiply.outer(product, mass / self.rows)
+            share = (mass if groups is None else np.bincount(groups[place], mass)) / self.rows
+            product = np.multiply.outer(product, share)
         return np.asarray(product, dtype=np.float64)
 
     # The account
 
-    def _note_choice(self, price: object, what: str) -> None:
-        self.notes.append(
-            price.note(
-                "all pairs" if "pairs" in what else "all triples",
-                what,
-                "a score changes by 2",
-                ("T18", price.noise_theorem),
-            )
-        )
+    def _note_choice(self, price: Price, what: str) -> None:
+        theorems = ("T18", price.noise_theorem)
+        self.notes.append(price.note(f"all {what.split()[-1]}", what, "a score changes by 2", theorems))
 
     def _note_tables(self, count: int, order: str, share: Fraction) -> None:
         price = self.budget.part(share)
-        noise = price.laplace_or_gaussian(l1=2, l2_squared=2).name
-        self.notes.append(
-            price.note(
-                "chosen columns",
-                f"{noise}, {count} {order} tables",
-                "L1 2, L2 √2 per table",
-                ("T17", price.noise_theorem),
-            )
-        )
+        name = f"{price.laplace_or_gaussian(l1=2, l2_squared=2).name}, {count or 'the best'} {order} tables"
+        theorems = ("T17", price.noise_theorem)
+        self.notes.append(price.note("chosen columns", name, "L1 2, L2 √2 per table", theorems))
 
 
 def _sizes(groups: Sequence[Groups]) -> list[int]:

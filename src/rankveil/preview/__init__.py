@@ -214,8 +214,8 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
         triples = any("three-way" in mechanism.name or "triples" in mechanism.name for mechanism in mechanisms)
         several = ", and where the fit to these is worst of three columns," if triples else ""
         return (
-            f"Columns are linked by noisy tables of pairs{several} as many as are worth their noise: noisy scores of all"
-            f" {pairs} pairs decide which.",
+            f"Columns are linked by noisy tables of pairs{several} as many as are worth their noise: noisy scores of"
+            f" all {pairs} pairs decide which.",
             "",
         )
     if "T19" in asked:

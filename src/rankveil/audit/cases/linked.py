@@ -322,7 +322,7 @@ def _scores(on: Setting, delta: Fraction | None) -> Finding:
         exact = [np.zeros(shape, np.int64) for shape in shapes]
         for table in exact:
             table.flat[0], table.flat[-1] = rows - changed, int(changed)
-        return noisy_scores(exact, expected, price, source)
+        return noisy_scores(exact, expected, rows, price, source)
 
     price, lost = _lost(on, delta, ask)
     return exact(_named("scores of tables", delta), float(price.amount), lost, runs=2, whole=False, unit=price.unit)
