@@ -3,7 +3,7 @@
 Where the full table of cells is too large to be written down (full.py), a set of rows stands for it, and moves. Weights
 are raked to the tables, which changes the parameters; rows are drawn again by their weights; and every column of every
 row is proposed a new cell that is taken by the Metropolis rule under the parameters. Where noise is small, rows are at
-last settled: moves that know which cells have too many rows by now bring the set nearer to the tables than chance would.
+last settled: moves that know which cells have too many rows bring the set nearer to the tables than chance would.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class Term:
     def step(self, fitted: Floats) -> Floats:
         """Change the parameters where there are rows to go by; the change."""
         wanted = self.parameters + np.where(fitted > 0, self.change(fitted), 0.0)
-        moved = np.clip(wanted, -rules.LARGEST_PARAMETER, rules.LARGEST_PARAMETER)
+        moved: Floats = np.clip(wanted, -rules.LARGEST_PARAMETER, rules.LARGEST_PARAMETER)
         change: Floats = moved - self.parameters
         self.parameters = moved
         return change

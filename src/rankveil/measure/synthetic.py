@@ -31,7 +31,7 @@ from rankveil.fit.column import exact_column, fit_columns
 from rankveil.fit.marginal import Marginal, SmallCells
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
-from rankveil.measure.budget import Budget, Mechanism
+from rankveil.measure.budget import Budget, Mechanism, Price
 from rankveil.measure.choose import choose, cost_of, noisy_scores
 from rankveil.measure.columns import paid_columns
 from rankveil.measure.counts import Counts, count_columns

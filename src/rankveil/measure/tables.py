@@ -84,7 +84,7 @@ class TableCounter:
 
     Long batches of which all pairs of columns are wanted are counted in bundles: the two-way table of two bundles of
     two columns each holds the tables of their six pairs, so that eight columns take 6 counts instead of 28. The
-    bundles' tables are added up to those of the pairs before they could overflow, and when states are merged or sent away.
+    bundles' tables are added up to those of the pairs before they could overflow, and when states are merged.
     """
 
     def __init__(self, work: TableCounting) -> None:
