@@ -142,7 +142,7 @@ def _expected(table: TableMeasurement, masses: Mapping[str, Floats], rows: int) 
     for name, group, size in zip(table.columns, table.groups, table.noisy.shape, strict=True):
         share = np.bincount(group, masses[name], minlength=size) / rows
         product = np.multiply.outer(product, share).ravel()
-    return np.maximum(product, rules.FEWEST_EXPECTED)
+    return np.asarray(np.maximum(product, rules.FEWEST_EXPECTED), dtype=np.float64)
 
 
 def _expected_parity(table: TableMeasurement, masses: Mapping[str, Floats], rows: int) -> Floats:
