@@ -64,8 +64,8 @@ FALSE_ALARMS = 0.01
 
 # -- dividing the budget ----------------------------------------------------------------------------------------------
 
-FOR_CHOICE = Fraction(6, 100)
-"""Part of the budget for scores of candidate tables. A score changes by 2, tables by 2 each: scores need little."""
+FOR_CHOICE = {"epsilon": Fraction(15, 100), "rho": Fraction(6, 100)}
+"""Part of the budget for scores of candidates. With pure ε noise on many scores grows as their number, not its root."""
 
 TABLES_PER_COLUMN = 6
 """Tables per column that the division between columns and tables expects; no more than there are pairs."""
@@ -167,7 +167,7 @@ RIDGE = 1e-3
 SUFFICIENT_DECREASE, SHORTEST_STEP, SETTLED, REMEMBERED_STEPS = 1e-4, 1e-6, 1e-12, 20
 
 ABLATIONS: dict[str, dict[str, object]] = {
-    "no choice by scores: little noise on them costs nothing": {"FOR_CHOICE": Fraction(1, 1000)},
+    "no choice by scores: little noise on them costs nothing": {"FOR_CHOICE": {"epsilon": Fraction(1, 1000), "rho": Fraction(1, 1000)}},
     "the fit leaves all noise": {"LEFT_BY_FIT": 1.0},
     "no second round": {"FEWEST_TRIPLE_CELLS": 10**12},
     "tables at any budget": {"RECORDS_FOR_TABLES": 0.0},

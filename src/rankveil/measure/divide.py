@@ -46,12 +46,13 @@ def divide(budget: Budget, rows: int, schema: Schema) -> Division:
     if reach >= rules.RECORDS_FOR_TABLES:
         cells = _base_cells(reach, columns)
         for_columns = _share_of_columns(schema, budget.whole, cells, reach)
+        for_choice = rules.FOR_CHOICE[budget.whole.unit]
         in_triple = rules.CELLS_PER_REACH * reach * math.sqrt(rules.FOR_SECOND_ROUND)
         return Division(
             "tables",
             for_columns,
-            choice=rules.FOR_CHOICE,
-            tables=1 - for_columns - rules.FOR_CHOICE,
+            choice=for_choice,
+            tables=1 - for_columns - for_choice,
             cells=cells,
             least_mass=rules.LEAST_MASS * deviation,
             second_round=columns > 2 and in_triple >= rules.FEWEST_TRIPLE_CELLS,
@@ -76,4 +77,4 @@ def _share_of_columns(schema: Schema, whole: Price, cells: int, reach: float) ->
     most = rules.CELLS_PER_REACH * reach
     pairs = [(min(first * second, most) * rules.LEFT_BY_FIT) ** power for first, second in combinations(sizes, 2)]
     together = sum(pairs) / len(pairs) * min(len(pairs), rules.TABLES_PER_COLUMN * len(sizes))
-    return (1 - rules.FOR_CHOICE) * Fraction(round(1000 * alone / (alone + together)), 1000)
+    return (1 - rules.FOR_CHOICE[whole.unit]) * Fraction(round(1000 * alone / (alone + together)), 1000)
