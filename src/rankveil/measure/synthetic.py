@@ -27,7 +27,7 @@ from rankveil import rules
 from rankveil.declare import Plan, declare_alone
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import Dataset, without_records
-from rankveil.fit.column import exact_column, fit_columns
+from rankveil.fit.column import even_columns, exact_column, fit_columns
 from rankveil.fit.marginal import Marginal, SmallCells
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
@@ -136,7 +136,8 @@ class _Asking:
                 )
         exact = {column.name: counts[column.name] for column in self.dataset.schema.protected}
         self.asked, paid = paid_columns(exact, self.rows, self.budget, self.division.columns, self.source)
-        self.marginals |= fit_columns(self.asked, self.rows, most_cells=most, least_mass=least)
+        fitted = even_columns if isinstance(self.source, Unanswered) else fit_columns
+        self.marginals |= fitted(self.asked, self.rows, most_cells=most, least_mass=least)
         self.notes += paid
 
     def ask_signs(self) -> None:
