@@ -129,7 +129,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         split=_split(mechanisms, columns),
         expectations=tuple(expectation for _, outlook in outlooks for expectation in outlook.expectations),
         linkage=linkage,
-        choice=choice(plan, counted),
+        choice=choice(plan, counted, mechanisms),
         meaning=in_words(plan.release.epsilon, plan.release.delta) if method.differentially_private else "",
         warnings=(*_grouped(outlooks), *([about_linkage] if about_linkage else [])),
     )
