@@ -31,7 +31,7 @@ from rankveil.preview.expectations import (
     steps_within,
 )
 from rankveil.preview.noise_alone import Choice, choice
-from rankveil.rules import ASSUMED_ROWS
+from rankveil.rules import ASSUMED_ROWS, FEWEST_YES_NO
 
 __all__ = ["Choice", "Expectation", "Part", "Preview", "PreviewLine", "preview"]
 
@@ -209,15 +209,8 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
     if method.name != "synthetic" or columns < 2:
         return "", ""
     asked = {theorem for mechanism in mechanisms for theorem in mechanism.theorems}
-    pairs = math.comb(columns, 2) - math.comb(public, 2)  # nothing is measured about two public columns
     if asked & {"T17", "T47"}:
-        triples = any("three-way" in mechanism.name or "triples" in mechanism.name for mechanism in mechanisms)
-        several = ", and where the fit to these is worst of three columns," if triples else ""
-        return (
-            f"Columns are linked by noisy tables of pairs{several} as many as are worth their noise: noisy scores of"
-            f" all {pairs} pairs decide which.",
-            "",
-        )
+        return _tables(mechanisms, math.comb(columns, 2) - math.comb(public, 2)), ""
     if "T19" in asked:
         return (
             "Columns are linked by one noisy correlation per pair. For tables of pairs the public rule asks for more"
@@ -228,3 +221,22 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
         "Nothing is measured about pairs of columns: for that the public rule asks for more rows or a larger ε.",
         "What a protected column has to do with others is not measured, so the release does not keep it.",
     )
+
+
+def _tables(mechanisms: list[Mechanism], pairs: int) -> str:
+    """Noisy tables and parities in words. Nothing is measured about two public columns, so these pairs do not count."""
+    parities = [mechanism for mechanism in mechanisms if "T47" in mechanism.theorems]
+    words = [
+        f"Columns of two values are linked by noisy parities of all their pairs"
+        f"{' and triples' if mechanism.name.endswith('triples') else ''}, if there are {FEWEST_YES_NO} of them or more."
+        for mechanism in parities
+    ]
+    if "T17" in {theorem for mechanism in mechanisms for theorem in mechanism.theorems}:
+        three = any("three-way" in mechanism.name for mechanism in mechanisms)
+        several = " and, where the fit to these is worst, of three columns" if three else ""
+        which = f"all {pairs} pairs" if not parities else "all other pairs"
+        words.append(
+            f"{'Other columns' if parities else 'Columns'} are linked by noisy tables of pairs{several}, as many as are"
+            f" worth their noise: noisy scores of {which} decide which."
+        )
+    return " ".join(words)
