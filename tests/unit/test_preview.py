@@ -84,9 +84,22 @@ def test_the_rows_of_a_table_are_counted_in_python_too() -> None:
 def test_public_columns_count_among_the_pairs_unless_both_are_public() -> None:
     columns = {name: integer(9, more='role = "public"' if name in "ab" else "") for name in "abc"}
     looked = rv.preview(Plan.parse(plan_text(columns, method="synthetic")), 100_000)
-    assert looked.linkage == "Columns are linked by noisy two-way tables of all 2 pairs."
+    assert looked.linkage == (
+        "Columns are linked by noisy tables of pairs and, where the fit to these is worst, of three columns, as many as"
+        " are worth their noise: noisy scores of all 2 pairs decide which."
+    )
     alone = {name: entry for name, entry in columns.items() if name != "b"}
     assert "all 1 pairs" in rv.preview(Plan.parse(plan_text(alone, method="synthetic")), 100_000).linkage
+
+
+@pytest.mark.parametrize("others", [{}, {"age": integer(90), "pay": integer(5000)}])
+def test_what_noisy_counts_decide_between_parities_and_tables_is_not_announced(others: dict[str, str]) -> None:
+    columns = {f"c{place}": category(["yes", "no"]) for place in range(5)} | others
+    looked = rv.preview(Plan.parse(plan_text(columns, method="synthetic", epsilon="10")), 20_000)
+    assert looked.linkage.startswith("Columns of two values, where noisy counts show both, are linked by noisy parities")
+    assert [part.name for part in looked.split if part.purpose == "linkage"] == ["parities and tables"]
+    assert sum(part.share for part in looked.split) == pytest.approx(1)
+    assert [line.mechanism for line in looked.lines][len(columns) :] == ["parities and tables"]
 
 
 # Pure ε, or a δ as well
@@ -123,7 +136,7 @@ def test_what_the_noise_alone_moves_is_what_noise_on_counts_moves() -> None:
 
 @pytest.mark.parametrize(
     ("epsilon", "words"),
-    [("1", "two-way tables"), ("0.1", "correlation"), ("0.001", "Nothing is measured about pairs")],
+    [("1", "noisy tables of pairs, as many"), ("0.1", "correlation"), ("0.001", "Nothing is measured about pairs")],
 )
 def test_the_rule_for_linkage_is_said_in_words(epsilon: str, words: str) -> None:
     assert words in rv.preview(plan_of(epsilon=epsilon), 20_000 if epsilon == "1" else 5_000).linkage
@@ -143,7 +156,10 @@ def test_json_says_the_same(cli: Callable[..., Ran]) -> None:
     said = json.loads(cli("release", "t.csv", "--plan", ADULT, "--dry-run", "--json").out)
     assert said["rows"] == 32561
     assert said["expectations"][0]["question"] == "noise on the count of one value"
-    assert said["linkage"] == "Columns are linked by 25 noisy two-way tables, of 105 possible ones."
+    assert said["linkage"] == (
+        "Columns are linked by noisy tables of pairs, as many as are worth their noise: noisy scores of all 105 pairs"
+        " decide which."
+    )
     assert said["noise_alone"]["better"] == "delta"
     assert sum(part["share"] for part in said["split"]) == pytest.approx(1)
 

@@ -65,6 +65,20 @@ def fit_columns(
     return found
 
 
+def even_columns(
+    measured: Mapping[str, ColumnMeasurement], rows: int, *, most_cells: int, least_mass: float
+) -> dict[str, Marginal]:
+    """Marginals of columns of which nothing is known: every value as likely as every other. For dry runs."""
+    found: dict[str, Marginal] = {}
+    for name, each in measured.items():
+        size, null = Axis.of(each.column).size, each.column.allows_null
+        mass = np.full(size + int(null), rows / (size + int(null))) if not isinstance(each.column.domain, Grid) else None
+        missing = rows / (each.levels[0].noisy.size + 1) if null else 0.0
+        shape = Segments(np.array([0]), np.array([size]), np.array([rows - missing]), missing) if mass is None else mass
+        found[name] = _marginal(each.column, shape, each.levels[0].deviation ** 2, most_cells, least_mass)
+    return found
+
+
 def exact_column(counts: Counts, rows: int, *, most_cells: int, least_mass: float) -> Marginal:
     """The marginal of a public column, which everyone knows: no noise and no price."""
     column = counts.grid.column

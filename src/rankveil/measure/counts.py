@@ -123,6 +123,20 @@ class Counts:
         return _each_once(self.grid.edges[np.minimum(places, len(self.grid.edges) - 1)])
 
 
+class NoCounts(Counts):
+    """Of a column without records, for dry runs: zero wherever it is asked, without a number for every cell."""
+
+    @classmethod
+    def of(cls, column: Column) -> NoCounts:
+        return cls(CountGrid(column), np.zeros(int(column.allows_null), np.int64))
+
+    def between(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.zeros(len(edges) - 1, np.int64)
+
+    def snapped(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        return _each_once(edges)
+
+
 def _with_upper_end(edges: NDArray[np.int64]) -> NDArray[np.int64]:
     """Edges, each once, and the last code as a cell of its own."""
     last = edges[-1]  # rounding may have put the edge before it in the same place

@@ -27,14 +27,14 @@ from rankveil import rules
 from rankveil.declare import Plan, declare_alone
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import Dataset, without_records
-from rankveil.fit.column import exact_column, fit_columns
+from rankveil.fit.column import even_columns, exact_column, fit_columns
 from rankveil.fit.marginal import Marginal, SmallCells
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
 from rankveil.measure.budget import Budget, Mechanism, Price
 from rankveil.measure.choose import choose, cost_of, noisy_scores
 from rankveil.measure.columns import paid_columns
-from rankveil.measure.counts import Counts, count_columns
+from rankveil.measure.counts import Counts, NoCounts, count_columns
 from rankveil.measure.disorder import out_of_order
 from rankveil.measure.divide import Division, divide
 from rankveil.measure.measurements import (
@@ -86,8 +86,11 @@ def planned(plan: Plan) -> list[Mechanism]:
     rows = plan.release.expected_rows or rules.ASSUMED_ROWS
     delta = plan.release.delta
     budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
-    nobody = counted(without_records(declare_alone(plan), rows), 1)
-    return list(measure(nobody, budget, Unanswered(0)).notes)
+    nobody = without_records(declare_alone(plan), rows)
+    public = [column for column in nobody.schema.columns if not column.protected]
+    counts = {column.name: NoCounts.of(column) for column in nobody.schema.protected if not column.private_bounds}
+    given = CountedColumns(nobody, count_columns(nobody, public)[0] | counts, rows)
+    return list(measure(given, budget, Unanswered(0)).notes)
 
 
 class Unanswered(SeededSource):
@@ -136,7 +139,8 @@ class _Asking:
                 )
         exact = {column.name: counts[column.name] for column in self.dataset.schema.protected}
         self.asked, paid = paid_columns(exact, self.rows, self.budget, self.division.columns, self.source)
-        self.marginals |= fit_columns(self.asked, self.rows, most_cells=most, least_mass=least)
+        fitted = even_columns if isinstance(self.source, Unanswered) else fit_columns
+        self.marginals |= fitted(self.asked, self.rows, most_cells=most, least_mass=least)
         self.notes += paid
 
     def ask_signs(self) -> None:

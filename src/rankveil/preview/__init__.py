@@ -19,7 +19,7 @@ from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import Nominal
 from rankveil.engines import open_table
 from rankveil.meaning import in_words
-from rankveil.measure.budget import Mechanism
+from rankveil.measure.budget import Mechanism, Price
 from rankveil.methods import Method, method_named
 from rankveil.preview.expectations import (
     Expectation,
@@ -31,7 +31,7 @@ from rankveil.preview.expectations import (
     steps_within,
 )
 from rankveil.preview.noise_alone import Choice, choice
-from rankveil.rules import ASSUMED_ROWS
+from rankveil.rules import ASSUMED_ROWS, FEWEST_YES_NO
 
 __all__ = ["Choice", "Expectation", "Part", "Preview", "PreviewLine", "preview"]
 
@@ -111,7 +111,8 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
     cluster_size = (plan.release.k or 1) if method.needs_clusters else 1
     counted = plan.release.expected_rows or ASSUMED_ROWS
     mechanisms = method.planned(plan)
-    lines = [_line(columns.get(mechanism.column), mechanism, cluster_size) for mechanism in mechanisms]
+    known = _known(mechanisms, columns)
+    lines = [_line(columns.get(mechanism.column), mechanism, cluster_size) for mechanism in known]
     outlooks = [
         (mechanism.column, _outlook(columns[mechanism.column], mechanism, method, counted, cluster_size))
         for mechanism in mechanisms
@@ -126,10 +127,10 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         lines=tuple(lines),
         rows=counted,
         rows_assumed=plan.release.expected_rows is None,
-        split=_split(mechanisms, columns),
+        split=_split(known, columns),
         expectations=tuple(expectation for _, outlook in outlooks for expectation in outlook.expectations),
         linkage=linkage,
-        choice=choice(plan, counted),
+        choice=choice(plan, counted, mechanisms),
         meaning=in_words(plan.release.epsilon, plan.release.delta) if method.differentially_private else "",
         warnings=(*_grouped(outlooks), *([about_linkage] if about_linkage else [])),
     )
@@ -182,7 +183,7 @@ def _grouped(outlooks: list[tuple[str, Outlook]]) -> list[str]:
 
 def _split(mechanisms: list[Mechanism], columns: dict[str, Column]) -> tuple[Part, ...]:
     """How the budget is divided; nothing for methods whose noise is no part of one."""
-    prices = [(mechanism, mechanism.rho or mechanism.epsilon or Fraction(0)) for mechanism in mechanisms]
+    prices = [(mechanism, _price(mechanism)) for mechanism in mechanisms]
     whole = sum(price for _, price in prices)
     if not whole:
         return ()
@@ -209,15 +210,8 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
     if method.name != "synthetic" or columns < 2:
         return "", ""
     asked = {theorem for mechanism in mechanisms for theorem in mechanism.theorems}
-    pairs = math.comb(columns, 2) - math.comb(public, 2)  # nothing is measured about two public columns
     if asked & {"T17", "T47"}:
-        triples = any("three-way" in mechanism.name or "triples" in mechanism.name for mechanism in mechanisms)
-        several = ", and where the fit to these is worst of three columns," if triples else ""
-        return (
-            f"Columns are linked by noisy tables of pairs{several} as many as are worth their noise: noisy scores of"
-            f" all {pairs} pairs decide which.",
-            "",
-        )
+        return _tables(mechanisms, math.comb(columns, 2) - math.comb(public, 2)), ""
     if "T19" in asked:
         return (
             "Columns are linked by one noisy correlation per pair. For tables of pairs the public rule asks for more"
@@ -228,3 +222,39 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
         "Nothing is measured about pairs of columns: for that the public rule asks for more rows or a larger ε.",
         "What a protected column has to do with others is not measured, so the release does not keep it.",
     )
+
+
+def _tables(mechanisms: list[Mechanism], pairs: int) -> str:
+    """Noisy tables and parities in words. Nothing is measured about two public columns, so these pairs do not count."""
+    tables = [mechanism.name for mechanism in mechanisms if "T17" in mechanism.theorems]
+    several = " and, where the fit to these is worst, of three columns" if any("three" in name for name in tables) else ""
+    if not _has_parities(mechanisms):
+        return (
+            f"Columns are linked by noisy tables of pairs{several}, as many as are worth their noise: noisy scores of"
+            f" all {pairs} pairs decide which."
+        )
+    return (
+        "Columns of two values, where noisy counts show both, are linked by noisy parities of all their pairs, and of"
+        f" triples if their noise is small; at least {FEWEST_YES_NO} such columns are needed. Other pairs are linked by"
+        f" noisy tables{several}, as many as are worth their noise: noisy scores of them decide which."
+    )
+
+
+def _has_parities(mechanisms: list[Mechanism]) -> bool:
+    return any("T47" in mechanism.theorems for mechanism in mechanisms)
+
+
+def _known(mechanisms: list[Mechanism], columns: dict[str, Column]) -> list[Mechanism]:
+    """What the plan alone decides. Noisy counts decide which columns have two values, and with that how parities and
+    tables share what they get together."""
+    if not _has_parities(mechanisms):
+        return mechanisms
+    alone = [each for each in mechanisms if each.column in columns or "for bounds" in each.name]
+    linking = [each for each in mechanisms if each not in alone]
+    together = Price.of(linking[0]) * (sum(map(_price, linking)) / _price(linking[0]))
+    theorems = tuple(dict.fromkeys(theorem for each in linking for theorem in each.theorems))
+    return [*alone, together.note("pairs of columns", "parities and tables", "", theorems)]
+
+
+def _price(mechanism: Mechanism) -> Fraction:
+    return mechanism.rho or mechanism.epsilon or Fraction(0)

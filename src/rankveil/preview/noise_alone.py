@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
 from rankveil.declare import Column, Plan, declare_alone
 from rankveil.errors import PlanError
-from rankveil.measure.budget import Price
+from rankveil.measure.budget import Mechanism, Price
 from rankveil.measure.columns import first_question
 from rankveil.methods import method_named
 from rankveil.preview.reach import mean_size
@@ -87,13 +88,19 @@ def remark(plan: Plan) -> list[str]:
     ]
 
 
-def choice(plan: Plan, rows: int) -> Choice | None:
-    """None for methods that have no use for a δ, and where no column's noise is known from the plan."""
+def choice(plan: Plan, rows: int, planned: Sequence[Mechanism] | None = None) -> Choice | None:
+    """None for methods that have no use for a δ, and where no column's noise is known from the plan.
+
+    `planned`: what this very plan asks for with so many rows, if the caller knows it already.
+    """
     method = method_named(plan.release.method)
     if not method.uses_delta:
         return None
     delta = plan.release.delta or SMALL_DELTA
-    ways = [_counted(_with_delta(plan, rows, each)) for each in (None, delta)]
+    ways = [
+        _counted(_with_delta(plan, rows, each), planned if each == plan.release.delta else None)
+        for each in (None, delta)
+    ]
     names = [name for name in ways[0] if name in ways[1]]
     if not names or not rows:
         return None
@@ -118,12 +125,12 @@ class FirstCounts:
         return min(1.0, cells * self.noise / 2 / rows)
 
 
-def _counted(plan: Plan) -> dict[str, FirstCounts]:
+def _counted(plan: Plan, planned: Sequence[Mechanism] | None) -> dict[str, FirstCounts]:
     """Every column whose first counts are known from the plan; none where noise cannot be drawn."""
     columns = {column.name: column for column in declare_alone(plan).protected}
     found = {}
     try:
-        for mechanism in method_named(plan.release.method).planned(plan):
+        for mechanism in method_named(plan.release.method).planned(plan) if planned is None else planned:
             column = columns.get(mechanism.column)
             if column is None or "for bounds" in mechanism.name:
                 continue
