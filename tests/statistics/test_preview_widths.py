@@ -25,6 +25,7 @@ from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.measure import columns
 from rankveil.measure.budget import Budget, Noise
+from rankveil.measure.synthetic import Unanswered
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
 from rankveil.preview import Preview, preview
@@ -142,6 +143,8 @@ def first_draws(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[NDArray[np.fl
     drawn, added = columns._measured, Noise.added_to
 
     def noting(counts: Any, rows: int, price: Any, source: Any) -> Any:
+        if isinstance(source, Unanswered):  # a dry run asks as well, and draws nothing
+            return drawn(counts, rows, price, source)
         column = counts.grid.column
         levels = len(columns.first_question(column, rows, price).levels)
         waiting.extend([column.name, *[""] * (levels - 1)])  # the finest level's is the one that is announced
