@@ -330,7 +330,9 @@ def _check_account(case: Case, looked: Preview, certificate: Certificate) -> Non
     stated = re.search(r"all (\d+) pairs", said)
     as_said &= stated is None or any(name == f"choice among {stated[1]} pairs" for name in names)
     case.statement("how columns are linked", said=1).add(1, int(as_said), kind + (", parities" if parities else ""))
-    prices = {(share.column, share.mechanism): Fraction(share.epsilon or share.rho or 0) for share in certificate.shares}
+    prices = {
+        (share.column, share.mechanism): Fraction(share.epsilon or share.rho or 0) for share in certificate.shares
+    }
     whole = sum(prices.values())
     columns = {part.name: part.share for part in looked.split if part.purpose == "column"}
     paid = {name: float(price / whole) for (name, _), price in prices.items() if name in columns}

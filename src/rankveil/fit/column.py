@@ -71,11 +71,13 @@ def even_columns(
     """Marginals of columns of which nothing is known: every value as likely as every other. For dry runs."""
     found: dict[str, Marginal] = {}
     for name, each in measured.items():
-        size, null = Axis.of(each.column).size, each.column.allows_null
-        mass = np.full(size + int(null), rows / (size + int(null))) if not isinstance(each.column.domain, Grid) else None
-        missing = rows / (each.levels[0].noisy.size + 1) if null else 0.0
-        shape = Segments(np.array([0]), np.array([size]), np.array([rows - missing]), missing) if mass is None else mass
-        found[name] = _marginal(each.column, shape, each.levels[0].deviation ** 2, most_cells, least_mass)
+        size, level = Axis.of(each.column).size, each.levels[0]
+        missing = rows / (len(level.noisy) + 1) if each.column.allows_null else 0.0
+        shape: Segments | Floats = Segments(np.array([0]), np.array([size]), np.array([rows - missing]), missing)
+        if not isinstance(each.column.domain, Grid):
+            present = np.full(size, (rows - missing) / size)
+            shape = np.append(present, missing) if each.column.allows_null else present
+        found[name] = _marginal(each.column, shape, level.deviation**2, most_cells, least_mass)
     return found
 
 

@@ -227,7 +227,8 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
 def _tables(mechanisms: list[Mechanism], pairs: int) -> str:
     """Noisy tables and parities in words. Nothing is measured about two public columns, so these pairs do not count."""
     tables = [mechanism.name for mechanism in mechanisms if "T17" in mechanism.theorems]
-    several = " and, where the fit to these is worst, of three columns" if any("three" in name for name in tables) else ""
+    three = any("three-way" in name for name in tables)
+    several = " and, where the fit to these is worst, of three columns" if three else ""
     if not _has_parities(mechanisms):
         return (
             f"Columns are linked by noisy tables of pairs{several}, as many as are worth their noise: noisy scores of"

@@ -5,7 +5,7 @@ Guarantee    Whatever is said here holds for every table with this number of row
 Not covered  How far off a released figure is. What is made of noisy counts (counts that add up, thin cells, tables that
              measure the same column again, rows that are drawn) depends on the table: a spike, a constant column or a
              long tail can make it better or worse than the noise, so nothing is said about it.
-Checked      tests/statistics/test_preview_widths.py, against draws and against whole releases.
+Checked      tests/statistics/test_preview_widths.py and benchmarks/dry_run.py, against whole releases: docs/dry-run.md.
 """
 
 from __future__ import annotations
