@@ -167,7 +167,9 @@ RIDGE = 1e-3
 SUFFICIENT_DECREASE, SHORTEST_STEP, SETTLED, REMEMBERED_STEPS = 1e-4, 1e-6, 1e-12, 20
 
 ABLATIONS: dict[str, dict[str, object]] = {
-    "no choice by scores: little noise on them costs nothing": {"FOR_CHOICE": {"epsilon": Fraction(1, 1000), "rho": Fraction(1, 1000)}},
+    "no choice by scores: little noise on them costs nothing": {
+        "FOR_CHOICE": {"epsilon": Fraction(1, 1000), "rho": Fraction(1, 1000)}
+    },
     "the fit leaves all noise": {"LEFT_BY_FIT": 1.0},
     "no second round": {"FEWEST_TRIPLE_CELLS": 10**12},
     "tables at any budget": {"RECORDS_FOR_TABLES": 0.0},

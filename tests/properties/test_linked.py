@@ -45,7 +45,7 @@ PRICES = (
 
 
 def number_column(name: str, width: int, *, null: bool = False) -> Column:
-    return Column(name, "integer", Grid(width, Decimal(0)), "protected", null, False, (), pa.int64())
+    return Column(name, "integer", Grid(width, Decimal(0)), "protected", null, False, ())
 
 
 def dataset_of(values: dict[str, list[int | None]], columns: Sequence[Column]) -> Dataset:
@@ -157,7 +157,7 @@ SHAPES = [(2, 2), (3, 4), (2, 3, 2)]
 def scores_of(exact: list[np.ndarray], expected: list[np.ndarray], price: Price) -> tuple[Noise, np.ndarray]:
     """The noise that production code asks for, and the exact scores that it asks about."""
     watch = Watch(SeededSource(1))
-    noisy_scores(exact, expected, price, watch)
+    noisy_scores(exact, expected, 10, price, watch)
     (asked,) = watch.draws
     assert isinstance(asked.law, Noise)
     return asked.law, asked.exact

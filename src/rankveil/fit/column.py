@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +27,11 @@ from rankveil.fit.simplex import Floats
 from rankveil.measure.measurements import ColumnMeasurement, Level, NoiseLaw
 from rankveil.rules import CURVE_POINTS, FALSE_ALARMS, FEW_VALUES, MOST_CELLS
 
-if TYPE_CHECKING:
-    from rankveil.measure.counts import Counts  # of a public column
-
 Bools = NDArray[np.bool_]
 Edges = NDArray[np.int64]
 
 _EVERYWHERE = 1e-8  # of the records are expected evenly spread, so that no cell is impossible
 _SUM = 0.05  # deviation of n, in deviations of a count: nearly none
-_SURE = 1e-6  # variance of a count that everyone knows
 
 
 def fit_columns(
@@ -61,7 +56,7 @@ def fit_columns(
     for name, each in measured.items():
         shape = segments[name] if name in segments else masses[name]
         covering = each.levels[_covering(each) - 1]
-        found[name] = _marginal(each.column, shape, covering.deviation**2, most_cells, least_mass)
+        found[name] = marginal_of(each.column, shape, covering.deviation**2, most_cells, least_mass)
     return found
 
 
@@ -77,23 +72,11 @@ def even_columns(
         if not isinstance(each.column.domain, Grid):
             present = np.full(size, (rows - missing) / size)
             shape = np.append(present, missing) if each.column.allows_null else present
-        found[name] = _marginal(each.column, shape, level.deviation**2, most_cells, least_mass)
+        found[name] = marginal_of(each.column, shape, level.deviation**2, most_cells, least_mass)
     return found
 
 
-def exact_column(counts: Counts, rows: int, *, most_cells: int, least_mass: float) -> Marginal:
-    """The marginal of a public column, which everyone knows: no noise and no price."""
-    column = counts.grid.column
-    if not isinstance(column.domain, Grid):
-        return _marginal(column, counts.per_cell.astype(np.float64), _SURE, most_cells, least_mass)
-    some = np.flatnonzero(counts.present)
-    edges = np.arange(counts.grid.size + 1) if counts.grid.edges is None else counts.grid.edges
-    mass = counts.present[some].astype(np.float64)
-    segments = Segments(edges[some], edges[some + 1], mass, float(counts.missing))
-    return _marginal(column, segments, _SURE, most_cells, least_mass)
-
-
-def _marginal(
+def marginal_of(
     column: Column, shape: Segments | Floats, variance: float, most_cells: int, least_mass: float
 ) -> Marginal:
     null = column.allows_null

@@ -64,7 +64,8 @@ def noisy_scores(
     # PRIVACY: all scores in one vector; each changes by at most 2.
     noisy = noise.added_to(scores, source).astype(np.float64)
     # The mean distance of a Poisson number from its mean: sqrt(2 mean / pi), and 2 mean where that is less.
-    chance = np.array([np.minimum(np.sqrt(2 / math.pi * model), 2 * model).sum() for model in expected])
+    means = [np.maximum(model, 0.0) for model in expected]
+    chance = np.array([np.minimum(np.sqrt(2 / math.pi * mean), 2 * mean).sum() for mean in means])
     strength = np.clip((noisy - chance) / np.maximum(2 * rows - chance, 1), 0, 1)
     return Scores(noisy - rules.CHANCE * chance, strength)
 

@@ -27,13 +27,13 @@ from rankveil import rules
 from rankveil.declare import Plan, declare_alone
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import Dataset, without_records
-from rankveil.fit.column import even_columns, exact_column, fit_columns
+from rankveil.fit.column import even_columns, fit_columns
 from rankveil.fit.marginal import Marginal, SmallCells
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
 from rankveil.measure.budget import Budget, Mechanism, Price
 from rankveil.measure.choose import choose, cost_of, noisy_scores
-from rankveil.measure.columns import paid_columns
+from rankveil.measure.columns import exact_column, paid_columns
 from rankveil.measure.counts import Counts, NoCounts, count_columns
 from rankveil.measure.disorder import out_of_order
 from rankveil.measure.divide import Division, divide

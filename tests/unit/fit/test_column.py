@@ -11,10 +11,10 @@ import pytest
 from rankveil.declare import Column
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.fit.cells import group_nominal
-from rankveil.fit.column import exact_column, fit_columns
+from rankveil.fit.column import fit_columns
 from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
 from rankveil.measure.budget import Price
-from rankveil.measure.columns import column_note, first_question, measure_columns
+from rankveil.measure.columns import column_note, exact_column, first_question, measure_columns
 from rankveil.measure.counts import CountGrid, Counts
 from rankveil.noise import Law, SeededSource
 from rankveil.taxonomy import Taxonomy, flat_taxonomy

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from rankveil.measure.marginals.shape import NominalMarginal
 
 from rankveil.declare import Schema
 from rankveil.fit import full, rows
 from rankveil.fit.full import FullTable, walsh
+from rankveil.fit.marginal import NominalMarginal
 from rankveil.fit.model import Model, fit, started
 from rankveil.fit.rows import Mover, RowSet, fit_rows
 from rankveil.fit.terms import Term
