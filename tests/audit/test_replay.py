@@ -120,7 +120,6 @@ WANTED = {
     "sign products",
     "two-way",
     "three-way",
-    "parities of pairs",
     "parities of pairs and triples",
     "two-way beside public columns",
 }

@@ -26,7 +26,9 @@ LAYERS = (
     ("measure.budget",),
     ("measure.counts",),
     ("microaggregate",),
-    ("fit.cells", "fit.segments", "fit.simplex", "fit.strips"),
+    ("fit.simplex",),
+    ("fit.cells",),
+    ("fit.segments", "fit.strips"),
     ("fit.marginal",),  # what a column by itself looks like: tables are asked in its cells
     ("measure.measurements",),
     ("measure",),

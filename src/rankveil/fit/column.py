@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.declare.axis import Axis
-from rankveil.declare.domain import Grid, Nominal
+from rankveil.declare.domain import Grid
 from rankveil.declare.schema import Column
 from rankveil.fit.density import System, fit_densities
 from rankveil.fit.labels import Labels, fit_labels
-from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
+from rankveil.fit.marginal import Marginal, marginal_of
 from rankveil.fit.prior import Evidence, curves
 from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
@@ -74,30 +74,6 @@ def even_columns(
             shape = np.append(present, missing) if each.column.allows_null else present
         found[name] = marginal_of(each.column, shape, level.deviation**2, most_cells, least_mass)
     return found
-
-
-def marginal_of(
-    column: Column, shape: Segments | Floats, variance: float, most_cells: int, least_mass: float
-) -> Marginal:
-    null = column.allows_null
-    if isinstance(shape, Segments):
-        return OrderedMarginal(
-            Axis.of(column).size,
-            shape,
-            most_cells=most_cells,
-            least_mass=least_mass,
-            cell_variance=variance,
-            null=null,
-        )
-    taxonomy = column.domain.taxonomy if isinstance(column.domain, Nominal) else None
-    return NominalMarginal(
-        shape.astype(np.float64),
-        most_cells=most_cells,
-        least_mass=least_mass,
-        label_variance=variance,
-        null=null,
-        taxonomy=taxonomy,
-    )
 
 
 # Labels and few values

@@ -12,7 +12,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.declare.domain import MISSING, Codes
+from rankveil.declare import Column
+from rankveil.declare.axis import Axis
+from rankveil.declare.domain import MISSING, Codes, Nominal
 from rankveil.fit.cells import Groups, group_nominal, group_ordered
 from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
@@ -290,6 +292,31 @@ class NominalMarginal(_Replaceable):
 
 
 Marginal = OrderedMarginal | NominalMarginal
+
+
+def marginal_of(
+    column: Column, shape: Segments | Floats, variance: float, most_cells: int, least_mass: float
+) -> Marginal:
+    """A column's marginal from masses of ranges of codes, or of its labels."""
+    null = column.allows_null
+    if isinstance(shape, Segments):
+        return OrderedMarginal(
+            Axis.of(column).size,
+            shape,
+            most_cells=most_cells,
+            least_mass=least_mass,
+            cell_variance=variance,
+            null=null,
+        )
+    taxonomy = column.domain.taxonomy if isinstance(column.domain, Nominal) else None
+    return NominalMarginal(
+        shape.astype(np.float64),
+        most_cells=most_cells,
+        least_mass=least_mass,
+        label_variance=variance,
+        null=null,
+        taxonomy=taxonomy,
+    )
 
 
 def _disjoint(

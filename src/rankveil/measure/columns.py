@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from rankveil.declare import Column
 from rankveil.declare.axis import Axis
 from rankveil.declare.domain import Grid
-from rankveil.fit.column import marginal_of
-from rankveil.fit.marginal import Marginal
+from rankveil.fit.marginal import Marginal, marginal_of
 from rankveil.fit.segments import Segments
 from rankveil.measure.budget import Budget, Mechanism, Noise, Price
 from rankveil.measure.counts import Counts

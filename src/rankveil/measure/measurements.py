@@ -71,12 +71,12 @@ class Measurements:
     schema: Schema
     rows: int
     columns: Mapping[str, Marginal]  # every column by itself, as fitted: tables were asked in its base cells
-    asked: Mapping[str, ColumnMeasurement] = field(default_factory=dict)  # the protected ones, as measured
     tables: tuple[TableMeasurement, ...] = ()
     signs: SignProducts | None = None
     notes: tuple[Mechanism, ...] = ()
     linkage: str = "none"  # tables, copula, none
     known: Mapping[str, NDArray[np.uint16]] = field(default_factory=dict)  # cells of public columns in some rows
+    asked: Mapping[str, ColumnMeasurement] = field(default_factory=dict)  # the protected ones, as measured
 
     @property
     def public(self) -> frozenset[str]:

@@ -121,12 +121,12 @@ class _Asking:
             self.dataset.schema,
             self.rows,
             self.marginals,
-            self.asked,
             tuple(self.tables),
             self.signs,
             tuple(self.notes),
             self.division.linkage,
             self._known_rows() if self.division.linkage == "tables" else {},
+            self.asked,
         )
 
     def ask_columns(self, counts: Mapping[str, Counts]) -> None:

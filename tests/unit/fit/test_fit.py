@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from dataclasses import replace
 from itertools import product
 from typing import get_type_hints
 
@@ -90,7 +91,7 @@ def test_steps_settle_where_measurement_and_prior_balance(deviation: float) -> N
     fitted = start * np.exp(term.parameters)
     slope = (term.measured - fitted) * fitted / term.variance - term.parameters / term.prior_variance
     assert np.abs(slope).max() < 1e-6
-    off = np.abs(fitted - term.measured).max()
+    off = np.abs(fitted - measured.ravel()).max()
     assert off < 1 if deviation < 1 else off > 0
 
 
@@ -160,7 +161,7 @@ def test_the_full_table_is_at_the_optimum(deviation: float) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(full.rules, "FULL_STEPS", 2)
         early = FullTable(sizes, terms, TOTAL).fitted()
-    assert improvable(sizes, terms, early) > 1e-3
+    assert improvable(sizes, terms, early) > 1e-4
 
 
 def improvable(sizes: list[int], terms: list[Term], mass: np.ndarray) -> float:
@@ -180,7 +181,10 @@ def improvable(sizes: list[int], terms: list[Term], mass: np.ndarray) -> float:
     return best
 
 
-def test_with_hardly_any_noise_the_full_table_has_the_measured_margins_and_the_largest_entropy() -> None:
+def test_with_hardly_any_noise_the_full_table_has_the_measured_margins_and_the_largest_entropy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(full.rules, "SAMPLING", 0.0)  # nothing is left to the chance of records
     exact = joint(3, 2, 4)
     terms = terms_of(exact, "abc", ["ab", "bc"], 0.01)
     mass = FullTable([3, 2, 4], terms, TOTAL).fitted().reshape(3, 2, 4)
@@ -208,7 +212,8 @@ def all_cells(*sizes: int) -> list[np.ndarray]:
     return list(np.indices(sizes, dtype=np.uint8).reshape(len(sizes), -1))
 
 
-def test_raking_with_hardly_any_noise_is_iterative_proportional_fitting() -> None:
+def test_raking_with_hardly_any_noise_is_iterative_proportional_fitting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(full.rules, "SAMPLING", 0.0)  # nothing is left to the chance of records
     exact = joint(3, 4, 2)
     terms = terms_of(exact, "abc", ["ab", "bc", "ac"], 0.01)
     start = np.full(24, TOTAL / 24)
@@ -302,8 +307,9 @@ def test_moves_that_change_the_law_are_noticed(broken: str, monkeypatch: pytest.
     def of(column: int, mass: np.ndarray, terms: list[Term]) -> Mover:
         made = plain(column, mass, terms)
         if broken.startswith("chances"):
-            return Mover(made.column, made.terms, made.positions, made.reach, np.zeros_like(made.log_chance))
-        return Mover(made.column, made.terms[:-1], made.positions[:-1], made.reach, made.log_chance)
+            forgetful = (replace(each, log_chance=np.zeros_like(each.log_chance)) for each in made.proposals)
+            return replace(made, proposals=tuple(forgetful))
+        return replace(made, terms=made.terms[:-1], positions=made.positions[:-1])
 
     law = law_of(sizes, terms)
     monkeypatch.setattr(Mover, "of", of)
