@@ -172,7 +172,7 @@ _DIAMONDS = {
 # Flights out of New York in 2013. `late`: arrival more than 15 minutes after schedule; missing where the flight was
 # cancelled or diverted. Left out: arr_delay and arr_time, which give the answer away; dep_time, which is the schedule
 # plus dep_delay; year, constant; tailnum, 4,043 marks of single aircraft; time_hour, which repeats others.
-_CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
+_CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", f"F{9}", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
 _DESTINATIONS = """
     ABQ ACK ALB ANC ATL AUS AVL BDL BGR BHM BNA BOS BQN BTV BUF BUR BWI BZN CAE CAK CHO CHS CLE CLT CMH CRW CVG DAY DCA
     DEN DFW DSM DTW EGE EYW FLL GRR GSO GSP HDN HNL HOU IAD IAH ILM IND JAC JAX LAS LAX LEX LGA LGB MCI MCO MDW MEM MHT

@@ -32,7 +32,7 @@ NO_LIMIT = "It is an expectation for planned noise, not a limit: a release can c
 # Noise without a δ (Laplace) has longer tails than noise with one (Gauss), and thresholds make more of tails than their
 # mean says: what is exceeded once in a hundred draws is ln 100 = 4.6 times its mean size, against 2.576 √(π/2) = 3.2.
 # So ε alone is recommended where its figure is less than this part of the other. Removing it costs 7 % of the error of
-# a release on average, where 3 % are lost with it (docs/comparing.md).
+# a release on average, where 3 % are lost with it (docs/comparing.md, measured before decision 26).
 _TAILS = 2.576 * math.sqrt(math.pi / 2) / math.log(100)
 
 
