@@ -134,6 +134,9 @@ ROUNDS, RAKES, MOVES, LAST_RAKES = 12, 3, 2, 12
 CONDITIONAL_PROPOSALS = 2
 """Other columns, those it depends on most, given which a column's new cells are proposed, beside its own masses."""
 
+SETTLING_FROM = 0.2
+"""Part of the tables that must be known better than a sample of as many records would show them, for rows to settle."""
+
 SETTLING_SWEEPS, SETTLING_PARTS, SETTLING_PULL = 4, 8, 10.0
 """Of moves that know which cells have too many rows: sweeps, parts in which rows move, how strongly they are pulled."""
 

@@ -211,7 +211,7 @@ def fit_rows(
             for place in sampler.permutation(len(movers)):
                 movers[place].move(rows, sampler)
     # Where noise is larger than chance, moves that beat chance would only follow the noise.
-    if sum(term.beats_chance for term in terms) > len(terms) / 2:
+    if sum(term.beats_chance for term in terms) > len(terms) * rules.SETTLING_FROM:
         settle(rows, movers, sampler)
     rows.rake(rules.LAST_RAKES)
     return rows
