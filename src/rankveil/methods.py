@@ -168,9 +168,9 @@ METHODS: dict[str, Method] = {
             finds_bounds=True,
             folds_only=True,
             columns_in_table=(
-                "per column: count tree, histogram or mean",
+                "per column: counts of values, cells and heavy cells",
                 "discrete Laplace, or discrete Gaussian with δ",
-                "noisy two-way tables or sign products; fresh rows",
+                "noisy two- and three-way tables, parities or sign products; fresh rows",
             ),
         ),
         Method(
@@ -187,7 +187,7 @@ METHODS: dict[str, Method] = {
             finds_bounds=True,
             row_aligned=True,
             columns_in_table=(
-                "per column: count tree, histogram or mean",
+                "per column: counts of values, cells and heavy cells",
                 "discrete Laplace",
                 "own row: its cells through one joint channel per record",
             ),
