@@ -11,14 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from rankveil.certificate import Certificate, certify
 from rankveil.consent import check_consent, weak
 from rankveil.declare import Plan, declare
 from rankveil.declare.dataset import Dataset
-from rankveil.engines import Engine, RowsDone, Table, metered
-from rankveil.engines.spark import engine_for, is_spark_frame
+from rankveil.engines import Engine, RowsDone, Table, engine_for, first_rows, metered
 from rankveil.errors import BudgetError
 from rankveil.fragments import fragment
 from rankveil.ledger import Booking
@@ -43,9 +40,8 @@ class Release:
 
     def _repr_html_(self) -> str:
         """For notebooks: what holds, and the first rows of the protected table."""
-        rows = None
-        if self.table is not None and not is_spark_frame(self.table):  # showing a frame would make Spark compute it
-            first = pa.table(self.table[:_ROWS_SHOWN])  # pandas, polars and Arrow all slice rows this way
+        first, rows = None if self.table is None else first_rows(self.table, _ROWS_SHOWN), None
+        if first is not None:
             columns = [[str(value) for value in column.to_pylist()] for column in first.columns]
             rows = (first.column_names, list(zip(*columns, strict=True)))
         return fragment(

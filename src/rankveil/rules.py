@@ -64,7 +64,7 @@ FALSE_ALARMS = 0.01
 
 # -- dividing the budget ----------------------------------------------------------------------------------------------
 
-FOR_CHOICE = {"epsilon": Fraction(15, 100), "rho": Fraction(6, 100)}
+FOR_CHOICE = {"epsilon": Fraction(15, 100), "rho": Fraction(3, 100)}
 """Part of the budget for scores of candidates. With pure ε noise on many scores grows as their number, not its root."""
 
 TABLES_PER_COLUMN = 6
@@ -96,17 +96,11 @@ INTEREST = 4.0
 CELLS_PER_REACH = 0.3
 """Cells of a table, per record per deviation of noise. 0.15 and 0.6 lose 5 and 2 % (two-way, Adult, Census and EIA)."""
 
-RECORDS_PER_CELL = 16.0
-"""Records in a cell of a table, on average, at least: finer tables are about single people."""
-
 FINEST = 5.0
 """How many times finer base cells are made than a table needs whose columns depend little on each other."""
 
 LEAST_MASS = 1.0
 """Deviations of noise on a table: a base cell, or a row of a table, that is lighter is put together with others."""
-
-CHANCE = 1.1
-"""Part of what chance alone would put between a table and its expectation that is taken off its score."""
 
 NOISE_OF_ORDER = {2: Fraction(1), 3: Fraction(3, 2)}
 """Noise on parities of two and of three columns, beside each other: there are more triples, and each says less."""
@@ -119,31 +113,30 @@ FEWEST_YES_NO = 3
 
 # -- fitting ----------------------------------------------------------------------------------------------------------
 
-DEPARTURE = 0.5
-"""Relative departure from independence of a typical cell: such cells decide how strong a table is taken to be."""
+FEWEST_NEIGHBOURS, ALIKE = 4, 2
+"""Cells of an ordered column from which departures along it are taken to be smooth; times that a cell may be heavier or
+lighter than usual to be one of them: cells are cut to equal masses, so what is heavier is a single value."""
 
-SAMPLING = 0.1
-"""Of a count: the part of its own chance, as a number of people, that need not be fitted."""
+DECAYS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""How fast departures lose their waves, by evidence: 0 is no smoothness at all."""
+
+STRENGTHS = tuple(10 ** (exponent / 2) for exponent in range(-8, 5))
+"""Variance of relative departures, by evidence."""
 
 EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)
 """Deviations: limits below which cells of a sparse table may be emptied; the one with the least estimated risk is."""
 
-ROUNDS, RAKES, MOVES, LAST_RAKES = 12, 3, 2, 12
-"""Of fitting by moving rows: rounds, sweeps of weights and of moves in each, sweeps of weights at the end."""
+SETTLING_PULL = 10.0
+"""How strongly rows are pulled where cells have too few of them, at last: 1 loses 16 % on Adult at ε = 10."""
 
-CONDITIONAL_PROPOSALS = 2
-"""Other columns, those it depends on most, given which a column's new cells are proposed, beside its own masses."""
+# -- limits of memory and work: larger is better, or no worse, and slower ---------------------------------------------
 
-SETTLING_FROM = 0.2
-"""Part of the tables that must be known better than a sample of as many records would show them, for rows to settle."""
-
-SETTLING_SWEEPS, SETTLING_PARTS, SETTLING_PULL = 4, 8, 10.0
-"""Of moves that know which cells have too many rows: sweeps, parts in which rows move, how strongly they are pulled."""
-
-CONDITIONAL_SWEEPS = 20
-"""Sweeps of moves for rows whose public columns are given: they start from independence."""
-
-# -- limits of memory and work: larger is better and slower -----------------------------------------------------------
+ROUNDS, LAST_RAKES = 12, 12  # of fitting by moving rows; sweeps of weights at the end
+RAKES, MOVES = 3, 2  # sweeps of weights and of moves in each round
+CONDITIONAL_PROPOSALS = 2  # other columns, those it depends on most, given which a column's new cells are proposed
+SETTLING_SWEEPS, SETTLING_PARTS = 4, 8  # of moves that know which cells have too many rows; parts in which they move
+CONDITIONAL_SWEEPS = 20  # of moves for rows whose public columns are given: they start from independence
+ENOUGH_OBEY = 0.9  # part of the rows that keep to the plan's rules before they are fitted
 
 FEWEST_BASE_CELLS, MOST_BASE_CELLS = 16, 255  # of a column of numbers
 MOST_PAIR_CELLS = 1 << 23  # of all two-way tables together
@@ -154,6 +147,7 @@ ROWS_BETWEEN_ROUNDS = 1 << 14
 FEWEST_COPULA_ROWS = 20_000
 MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_STEPS = 400
+MOST_LIMIT_CELLS, PROBES = 1 << 22, 3  # values tried of the columns of a rule together, and of a cell of numbers
 ASSUMED_ROWS = 10_000  # of dry runs, where nobody says how many
 
 # -- arithmetic: so that steps stay finite ----------------------------------------------------------------------------
@@ -166,6 +160,8 @@ LARGEST_STEP, LARGEST_PARAMETER = 1.5, 15.0
 LEAST_BEND = 0.02
 RAREST_PROPOSAL = 1e-3  # of an even share
 MARGIN_SWEEPS = 10
+NEVER = 60.0  # minus the parameter of what a rule forbids
+SOLVING_STEPS = 3  # of conjugate gradients, each time parameters move
 RIDGE = 1e-3
 SUFFICIENT_DECREASE, SHORTEST_STEP, SETTLED, REMEMBERED_STEPS = 1e-4, 1e-6, 1e-12, 20
 
@@ -177,14 +173,12 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "no second round": {"FEWEST_TRIPLE_CELLS": 10**12},
     "tables at any budget": {"RECORDS_FOR_TABLES": 0.0},
     "half as many cells": {"CELLS_PER_REACH": 0.15},
-    "cells of single people": {"RECORDS_PER_CELL": 1.0},
-    "chance counts as signal": {"CHANCE": 0.0},
     "no parities": {"FEWEST_YES_NO": 10**6},
+    "no smoothness along ordered columns": {"DECAYS": (0.0,)},
     "no emptying of sparse tables": {"EMPTY_BELOW": ()},
     "half the rounds": {"ROUNDS": 6},
     "no proposals given other columns": {"CONDITIONAL_PROPOSALS": 0},
     "no settling": {"SETTLING_SWEEPS": 0},
-    "chance is fitted": {"SAMPLING": 0.0},
     "no groups of single values": {"GROUPS_FROM": {"epsilon": 10**9, "rho": 10**9}},
     "heavy cells are not looked into": {"LOOK_INTO_FROM": {"epsilon": 10**12, "rho": 10**12}},
     "even axes only": {"AXIS_EVEN": 1.0},

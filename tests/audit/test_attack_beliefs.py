@@ -25,9 +25,10 @@ from rankveil.audit.attack_belief import (
     raised,
 )
 from rankveil.audit.tables import dataset, labels, number, tree_labels
+from rankveil.audit.watch import Watch
 from rankveil.declare import Column, Records
 from rankveil.declare.domain import MISSING, Grid
-from rankveil.measure.budget import Budget, equal_shares
+from rankveil.measure.budget import Budget
 from rankveil.methods import METHODS
 from rankveil.microaggregate import by_distance, individual_ranking
 from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
@@ -190,10 +191,9 @@ def test_beliefs_from_lists_agree_with_likelihoods_computed_one_table_at_a_time(
     columns, rows = table
     data, source, ranked = dataset(columns, rows), SeededSource(seed), method == "unlinked"
     records, budget = data.records(), Budget(Fraction(4))
-    shares = equal_shares(budget.epsilon, [column.name for column in columns])
-    clustered = METHODS[method].prepare(data, k)
-    released = METHODS[method].protect(clustered, budget, source)
-    lists = attack_lists.drawn_lists(clustered, released, shares, source, ranked=ranked)
+    clustered, watch = METHODS[method].prepare(data, k), Watch(source)
+    METHODS[method].protect(clustered, budget, watch)
+    lists = attack_lists.drawn_lists(clustered, watch.draws, ranked=ranked)
     attacker = attack_lists.attacker(records, clustered, lists, group, ranked=ranked)
     row = seed % len(rows)
     for column in columns:

@@ -20,7 +20,7 @@ from rankveil.audit.cases import published
 from rankveil.audit.cases.linked import lowest_bits
 from rankveil.audit.cases.lists import EQUALITY, distinct_rows, first_two_differ
 from rankveil.audit.findings import ALPHA_PER_TEST, FALSE_ALARM, MOST_TESTS, sampled
-from rankveil.audit.tables import number, whole_releases
+from rankveil.audit.tables import Setting, number
 from rankveil.methods import METHODS
 from rankveil.noise import RandomSource, SeededSource, laplace_floats, permutation
 from tests.support import Ran
@@ -62,7 +62,7 @@ def test_one_column_of_individual_ranking_with_shuffled_rows_is_not_refuted() ->
 
     columns = [number("a", published.WIDTH)]
     rows = [[[250 * value for value in row] for row in table] for table in EQUALITY[0]]
-    observe = whole_releases(method, columns, *rows, 2, Fraction(1, 10), source, shuffled)  # type: ignore[arg-type]
+    observe = Setting(method, Fraction(1, 10), 1, source).whole_releases(columns, *rows, 2, shuffled)  # type: ignore[arg-type]
     assert not sampled("", 0.1, observe, 2000).refuted
 
 
@@ -75,7 +75,8 @@ def test_the_sound_readings_pass_the_attack_that_refutes_the_published_methods(n
         (first_two_differ, distinct_rows),
         strict=True,
     ):
-        observe = whole_releases(method, columns, original, changed, 2, Fraction(1, 10), SeededSource(5), pattern)
+        on = Setting(method, Fraction(1, 10), 1, SeededSource(5))
+        observe = on.whole_releases(columns, original, changed, 2, pattern)
         assert sampled("", 0.1, observe, 1000).lower_bound <= 0.1
 
 

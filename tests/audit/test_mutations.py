@@ -21,8 +21,8 @@ from rankveil.aligned.channel import ratio_within
 from rankveil.audit import audit
 from rankveil.audit.auditor import attacks_on
 from rankveil.audit.cases.lists import whole_tables
-from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import Finding
+from rankveil.audit.tables import Setting
 from rankveil.declare import Records, Schema
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Grid
@@ -155,7 +155,9 @@ def test_bounds_read_from_the_data_are_caught(name: str) -> None:
 
     def microaggregate(dataset: Dataset, cluster_size: int) -> Any:
         records = narrowed(dataset.records())
-        return method.prepare(Dataset(records.schema, dataset.table, _whole=[records]), cluster_size)
+        held = Dataset(records.schema, dataset.table)
+        vars(held)["_records"] = records
+        return method.prepare(held, cluster_size)
 
     found = first_refutation(replace(method, prepare=microaggregate), runs=2000 if name == "laplace" else 20)
     assert found is not None
@@ -217,7 +219,8 @@ def test_scores_with_half_their_noise_are_caught(only: str, monkeypatch: pytest.
     found = first_refutation("synthetic", only=only)
     assert found is not None
     assert found.kind == "exact"
-    assert found.lower_bound > 1.9 * found.claimed
+    # By themselves scores lose twice what they claim; in a whole release they are a part of what it claims.
+    assert found.lower_bound > (1 if only == "two rounds" else 1.9) * found.claimed
 
 
 @pytest.mark.parametrize("only", ["parities of 2 columns", "parities of 2 and 3 columns, with δ", "five yes or no"])

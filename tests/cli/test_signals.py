@@ -68,7 +68,8 @@ main()
 
 
 def ended(code: str, *arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    code = "import signal; signal.signal(2, signal.default_int_handler)\n" + code  # also where these tests ignore it
+    # Also where these tests ignore them, as behind nohup.
+    code = "import signal; signal.signal(2, signal.default_int_handler); signal.signal(1, signal.SIG_DFL)\n" + code
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=60
     )

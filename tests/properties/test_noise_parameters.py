@@ -26,7 +26,6 @@ from rankveil.noise import (
     permute_and_flip,
     representable_scale,
     representable_variance,
-    signs,
     uint64s,
     uniform_floats,
 )
@@ -127,7 +126,6 @@ def every_sampler(source: RandomSource, count: int) -> list[Any]:
     scores = np.arange(5 * count, dtype=np.int64).reshape(count, 5) % 7
     return [
         uint64s(source, count),
-        signs(source, count),
         below(source, 10, count),
         uniform_floats(source, count),
         permutation(source, count),
@@ -149,16 +147,16 @@ def test_the_same_seed_gives_the_same_draws_and_another_seed_others() -> None:
 
 
 def test_asking_for_no_draws_gives_empty_arrays() -> None:
-    assert [draws.shape for draws in every_sampler(SeededSource(1), 0)] == [(0,)] * 13
+    assert [draws.shape for draws in every_sampler(SeededSource(1), 0)] == [(0,)] * 12
 
 
 @pytest.mark.parametrize("count", [1, 2, 65_535, 65_536, 65_537, 200_001])
 def test_every_sampler_returns_as_many_draws_as_asked_for(count: int) -> None:
-    assert [draws.shape for draws in every_sampler(SeededSource(1), count)] == [(count,)] * 13
+    assert [draws.shape for draws in every_sampler(SeededSource(1), count)] == [(count,)] * 12
 
 
 def test_asking_for_a_negative_number_of_draws_is_refused() -> None:
-    for sampler in (uint64s, signs, uniform_floats, permutation):
+    for sampler in (uint64s, uniform_floats, permutation):
         with pytest.raises(ValueError, match="cannot draw"):
             sampler(SeededSource(1), -1)
     for exact_sampler in (discrete_laplace, discrete_gaussian):

@@ -30,7 +30,6 @@ from rankveil.noise import (
     laplace_floats,
     permutation,
     permute_and_flip,
-    signs,
     uniform_floats,
 )
 
@@ -311,11 +310,6 @@ def test_permutations_of_four_are_equally_likely() -> None:
     assert fits(np.bincount(seen, minlength=24), [1 / 24] * 24)
     lazy = [order if order else 1 for order in seen]  # a shuffle that never leaves things in place
     assert not fits(np.bincount(lazy, minlength=24), [1 / 24] * 24)
-
-
-def test_signs_are_fair() -> None:
-    draws = signs(SeededSource(19), DRAWS)
-    assert fits(np.bincount((draws + 1) // 2), [1 / 2] * 2)
 
 
 def test_uniform_floats_are_uniform_inside_the_unit_interval() -> None:

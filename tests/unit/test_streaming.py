@@ -13,8 +13,8 @@ import pytest
 from rankveil.declare import Plan, again
 from rankveil.declare.again import in_blocks
 from rankveil.declare.dataset import Dataset
+from rankveil.engines import Table
 from rankveil.engines import table as tables
-from rankveil.engines.source import Table
 from rankveil.errors import TableError
 from rankveil.ledger import Ledger
 from rankveil.noise import SeededSource

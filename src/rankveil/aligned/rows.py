@@ -42,7 +42,6 @@ from rankveil.noise import RandomSource, Sampler
 _RECORDS_PER_DEVIATION = 300
 _LEAST_SHARE, _LARGEST_SHARE = 0.05, 0.5
 _LIGHTEST_CELL = 4 * rules.FEWEST_BASE_CELLS  # a cell holds at least one record in so many
-_ASSUMED_ROWS = 10_000
 
 
 def share_for_marginals(epsilon: Fraction, rows: int, columns: int) -> Fraction:
@@ -132,7 +131,7 @@ def lower_bounds(epsilon: Fraction, columns: int) -> tuple[str, ...]:
 def planned_for_aligned(plan: Plan) -> list[Mechanism]:
     """How ε will be divided, for the number of rows the plan expects (or 10,000 if it says nothing)."""
     columns = declare_alone(plan).protected
-    rows = plan.release.expected_rows or _ASSUMED_ROWS
+    rows = plan.release.expected_rows or rules.ASSUMED_ROWS
     budget = Budget(Fraction(plan.release.epsilon))
     budget, notes = planned_bounds(columns, budget)
     share = share_for_marginals(budget.whole.amount, rows, len(columns))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,11 +25,22 @@ import numpy as np
 
 from rankveil.aligned.grouping import link
 from rankveil.audit import attack_lists, attack_pattern, attack_rows
-from rankveil.audit.attack_belief import LEVEL, Attacker, Belief, before, bounded, candidate_count, is_number
+from rankveil.audit.attack_belief import (
+    LEVEL,
+    Attacker,
+    Belief,
+    Floats,
+    before,
+    bounded,
+    by_likelihood,
+    candidate_count,
+    is_number,
+)
+from rankveil.audit.watch import Watch
 from rankveil.certificate import plain
 from rankveil.declare import Column, Plan, declare
 from rankveil.declare.dataset import Dataset
-from rankveil.declare.domain import Grid
+from rankveil.declare.domain import Codes, Grid
 from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
 from rankveil.evaluate.results import INTERNAL
@@ -226,7 +238,10 @@ def _prepared(method: Method, plan: Plan, dataset: Dataset, source: RandomSource
         return _lists(method, dataset, plan.release.k or 1, budget, source)
     if not method.differentially_private:
         return _published(method, dataset, plan.release.k or 1, budget, source)
-    return _bounded(dataset, budget)
+    epsilon = float(budget.epsilon)
+    caveat = "" if budget.delta is None else " With a δ, an outcome whose probability is about δ may say more."
+    says = f"Not attacked: by its ε no attacker can multiply odds by more than e^ε.{caveat}"
+    return _Prepared(lambda row, column: bounded(column, epsilon), dataset.schema.protected, "upper bound", says)
 
 
 def _refuse_misfit(method: Method, plan: Plan) -> None:
@@ -244,12 +259,13 @@ def _laplace(method: Method, dataset: Dataset, budget: Budget, source: RandomSou
     records = dataset.records()
     released = method.drawn(method.prepare(dataset, 1), budget, source).collected()
     shares = equal_shares(budget.epsilon, [column.name for column in records.schema.protected])
-    return _Prepared(
-        attack_rows.laplace_attacker(records, released, shares),
-        records.schema.protected,
-        "computed",
-        "Bayes' rule on the record's own row; no other row depends on the record.",
-    )
+
+    def log_likelihood(row: int, column: Column, codes: Codes) -> Floats:
+        shown = int(released[column.name][row])
+        return attack_rows.laplace_log_likelihood(column, shares[column.name], codes, shown)
+
+    says = "Bayes' rule on the record's own row; no other row depends on the record."
+    return _Prepared(by_likelihood(records, log_likelihood), records.schema.protected, "computed", says)
 
 
 def _aligned(method: Method, dataset: Dataset, budget: Budget, source: RandomSource) -> _Prepared:
@@ -258,28 +274,21 @@ def _aligned(method: Method, dataset: Dataset, budget: Budget, source: RandomSou
     linkage = link(protected.marginals, price.amount)
     released = method.rows(protected, budget, source).collected()
     records = protected.dataset.records()  # with released bounds, where the plan leaves them open
-    spare = float(budget.epsilon - price.amount)
-    return _Prepared(
-        attack_rows.aligned_attacker(records, released, protected.marginals, linkage, spare),
-        records.schema.protected,
-        "upper bound",
-        f"Bayes' rule on the record's own row, and the marginals counted at their full price of ε = {spare:.3g}.",
-    )
+    law = partial(attack_rows.aligned_log_likelihood, records, released, protected.marginals, linkage)
+    spare = float(budget.epsilon - price.amount)  # the ε that marginals (and bounds) have cost
+    says = f"Bayes' rule on the record's own row, and the marginals counted at their full price of ε = {spare:.3g}."
+    return _Prepared(by_likelihood(records, law, spare=spare), records.schema.protected, "upper bound", says)
 
 
 def _lists(method: Method, dataset: Dataset, k: int, budget: Budget, source: RandomSource) -> _Prepared:
     records, ranked = dataset.records(), method.name == "unlinked"
-    clustered = method.prepare(dataset, k)
-    released = method.protect(clustered, budget, source)
-    shares = equal_shares(budget.epsilon, [column.name for column in records.schema.protected])
-    lists = attack_lists.drawn_lists(clustered, released, shares, source, ranked=ranked)
+    clustered, watch = method.prepare(dataset, k), Watch(source)
+    method.protect(clustered, budget, watch)
+    lists = attack_lists.drawn_lists(clustered, watch.draws, ranked=ranked)
     group = rank_every_row if ranked else order_every_row
-    return _Prepared(
-        attack_lists.attacker(records, clustered, lists, group, ranked=ranked),
-        records.schema.protected,
-        "computed",
-        "Bayes' rule on the noisy list in the order of its clusters, which is more than the shuffled rows show.",
-    )
+    attacker = attack_lists.attacker(records, clustered, lists, group, ranked=ranked)
+    says = "Bayes' rule on the noisy list in the order of its clusters, which is more than the shuffled rows show."
+    return _Prepared(attacker, records.schema.protected, "computed", says)
 
 
 def _published(method: Method, dataset: Dataset, k: int, budget: Budget, source: RandomSource) -> _Prepared:
@@ -291,21 +300,11 @@ def _published(method: Method, dataset: Dataset, k: int, budget: Budget, source:
         records, clustered, codes, order, by_column=order is individual_ranking, noisy=method.uses_budget
     )
     mates = "Rows with equal values share a cluster, and all records of a cluster but one are known"
-    if method.uses_budget and k > 1:
-        says = f"{mates}: the order brackets the value, whatever ε is."
-        return _Prepared(attack_pattern.attacker(release), records.schema.protected, "exact", says)
+    basis: Basis = "exact" if method.uses_budget and k > 1 else "lower bound"
     how = "the order brackets the value" if order is not None else ""
-    how += "" if method.uses_budget else (" and " if how else "") + "the centroid gives away their sum"
-    says = f"{mates}: {how}. There may be better attacks."
-    return _Prepared(attack_pattern.attacker(release), records.schema.protected, "lower bound", says)
-
-
-def _bounded(dataset: Dataset, budget: Budget) -> _Prepared:
-    epsilon = float(budget.epsilon)
-    caveat = "" if budget.delta is None else " With a δ, an outcome whose probability is about δ may say more."
-    return _Prepared(
-        lambda row, column: bounded(column, epsilon),
-        dataset.schema.protected,
-        "upper bound",
-        f"Not attacked: by its ε no attacker can multiply odds by more than e^ε.{caveat}",
-    )
+    if basis == "exact":
+        says = f"{mates}: {how}, whatever ε is."
+    else:
+        how += "" if method.uses_budget else (" and " if how else "") + "the centroid gives away their sum"
+        says = f"{mates}: {how}. There may be better attacks."
+    return _Prepared(attack_pattern.attacker(release), records.schema.protected, basis, says)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.declare import Column
+from rankveil.declare import Column, Records
 from rankveil.declare.domain import MISSING, Codes, Grid
 
 LEVEL = 0.95
@@ -51,7 +51,7 @@ def is_number(column: Column) -> bool:
 
 def before(column: Column) -> float:
     """`value` when nothing has been released."""
-    return 1.0 if isinstance(column.domain, Grid) else 1 / candidate_count(column)
+    return 1.0 if is_number(column) else 1 / candidate_count(column)
 
 
 def candidate_count(column: Column) -> int:
@@ -95,6 +95,18 @@ def from_likelihood(column: Column, codes: Codes, log_likelihood: Floats, true: 
     low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (MISSING, MISSING)
     value = min(max(share / LEVEL, 1 / candidate_count(column)), 1.0)
     return Belief(value, low, high, bool((kept == MISSING).any()))
+
+
+def by_likelihood(
+    records: Records, log_likelihood: Callable[[int, Column, Codes], Floats], *, spare: float = 0.0
+) -> Attacker:
+    """Bayes' rule in every cell. `log_likelihood`: of a row's candidates in a column."""
+
+    def belief(row: int, column: Column) -> Belief:
+        codes, true = candidates(column), int(records.codes[column.name][row])
+        return from_likelihood(column, codes, log_likelihood(row, column, codes), true, spare=spare)
+
+    return belief
 
 
 def from_bracket(column: Column, low: int, high: int) -> Belief:

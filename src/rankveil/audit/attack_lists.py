@@ -7,22 +7,22 @@ The law is exact: discrete Laplace noise on sums, the exponential mechanism on l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from rankveil.audit.attack_belief import Attacker, Belief, Floats, candidates, from_likelihood
+from rankveil.audit.attack_belief import Attacker, Floats, by_likelihood
 from rankveil.audit.attack_slots import Group, Integers, Slots, alone, per_cluster, ranks_of
+from rankveil.audit.watch import Draw
 from rankveil.declare import Column, Records
 from rankveil.declare.domain import MISSING, Codes, Grid
-from rankveil.microaggregate import Clustered, ColumnClusters
+from rankveil.measure.budget import Noise
+from rankveil.microaggregate import Clustered
 from rankveil.microaggregate.clusters import axis_values
-from rankveil.noise import RandomSource, discrete_laplace, representable_scale
-from rankveil.perturb.centroids import ReleasedCentroids, filled_sums, mechanisms_for
-from rankveil.perturb.records import DISTANCE_UNITS, label_distances
+from rankveil.noise import Exponential
+from rankveil.perturb.records import label_distances
 
 _FITS_KEPT = 16
 
@@ -66,8 +66,7 @@ class NumberList:
                 return found
             return np.asarray(found - np.abs(self.missing - others_missing - (codes == MISSING)) / self.missing_scale)
 
-        before, after = sums(slice(None, -1), values[slots.unshifted]), sums(slice(1, None), values[slots.shifted])
-        return Fit(Slots.around(before, after), own)
+        return Fit(slots.around(sums, values), own)
 
 
 @dataclass(frozen=True)
@@ -89,62 +88,42 @@ class LabelList:
             drawn = np.take_along_axis(away, self.values[which][:, None], axis=1)[:, 0]
             return np.asarray(-drawn - np.log(np.exp(-away).sum(axis=1)))
 
-        before, after = choices(slice(None, -1), known[slots.unshifted]), choices(slice(1, None), known[slots.shifted])
-        return Fit(Slots.around(before, after), choices)
+        return Fit(slots.around(choices, known), choices)
 
 
-@dataclass(frozen=True)
-class Constant:
-    """A column with a single possible value says nothing."""
-
-    def fit(self, column: Column, slots: Slots, known: Codes) -> Fit:
-        return Fit(np.zeros(len(slots.starts)), lambda clusters, codes: np.zeros(len(codes)))
+NoisyList = NumberList | LabelList
 
 
-NoisyList = NumberList | LabelList | Constant
-
-
-def drawn_lists(
-    clustered: Clustered,
-    released: ReleasedCentroids,
-    shares: Mapping[str, Fraction],
-    source: RandomSource,
-    *,
-    ranked: bool,
-) -> dict[str, NoisyList]:
-    """The lists of all columns: labels as production drew them; numbers drawn here, for production rounds them."""
+def drawn_lists(clustered: Clustered, draws: Sequence[Draw], *, ranked: bool) -> dict[str, NoisyList]:
+    """The lists of all columns as production drew them, column by column."""
     lists: dict[str, NoisyList] = {}
+    waiting = iter(draws)
     for clusters in clustered.columns:
-        name, k = clusters.column.name, clustered.cluster_size
-        *about_missing, main = mechanisms_for(clusters.column, shares[name], k, clusters.count, ranked=ranked)
-        if main.scale is None:
-            lists[name] = Constant()
-        elif isinstance(clusters.column.domain, Grid):
-            price = about_missing[0].epsilon if about_missing else None
-            lists[name] = _number_list(clusters, clusters.column.domain, main.scale * k, price, source, ranked=ranked)
+        column, domain = clusters.column, clusters.column.domain
+        if isinstance(domain, Grid):
+            missing = next(waiting) if column.allows_null else None
+            sums, filler = next(waiting), domain.axis_width if ranked else domain.axis_width // 2
+            found = NumberList(sums.answer, _scale(sums), filler)
+            if missing is not None:
+                found = replace(found, missing=int(missing.answer[0]), missing_scale=_scale(missing))
+            lists[column.name] = found
+            continue
+        distances = label_distances(domain, with_missing=column.allows_null)
+        if len(distances) == 1:  # a single possible value: nothing is drawn
+            lists[column.name] = LabelList(np.zeros(clusters.count, np.int64), distances.astype(np.float64))
         else:
-            distances = label_distances(clusters.column.domain, with_missing=clusters.column.allows_null)
-            values = released.columns[name].values % len(distances)
-            lists[name] = LabelList(values, distances / float(main.scale * k * DISTANCE_UNITS))
+            chosen = [next(waiting) for _ in clusters.label_counts()]
+            lists[column.name] = LabelList(
+                np.concatenate([draw.answer for draw in chosen]), distances / _scale(chosen[0])
+            )
     return lists
 
 
-def _number_list(
-    clusters: ColumnClusters,
-    grid: Grid,
-    scale: Fraction,
-    price_of_missing: Fraction | None,
-    source: RandomSource,
-    *,
-    ranked: bool,
-) -> NumberList:
-    noisy = filled_sums(clusters, grid, ranked=ranked) + discrete_laplace(scale, clusters.count, source)
-    filler = grid.axis_width if ranked else grid.axis_width // 2
-    if price_of_missing is None:
-        return NumberList(noisy, float(scale), filler)
-    missing_scale = representable_scale(1 / price_of_missing)
-    missing = int(np.count_nonzero(clusters.values == MISSING)) + int(discrete_laplace(missing_scale, 1, source)[0])
-    return NumberList(noisy, float(scale), filler, missing, float(missing_scale))
+def _scale(draw: Draw) -> float:
+    match draw.law:
+        case Noise(parameter=scale) | Exponential(scale=scale):
+            return float(scale)
+    raise TypeError("lists are drawn with Laplace noise and by the exponential mechanism")
 
 
 def attacker(
@@ -158,8 +137,7 @@ def attacker(
         slots = Slots.without(parts[name].clustering, row)
         return lists[name].fit(parts[name].column, slots, records.codes[name][slots.known])
 
-    def belief(row: int, column: Column) -> Belief:
-        codes = candidates(column)
+    def log_likelihood(row: int, column: Column, codes: Codes) -> Floats:
         own = alone(records, column) if ranked else records
         slots = Slots.without(parts[column.name].clustering, row)
         clusters = slots.cluster_of(ranks_of(group, own, row, column, codes))
@@ -168,6 +146,6 @@ def attacker(
             value = own.codes[other.name][row]
             tried = codes if other.name == column.name else np.full(len(codes), value)
             total += fit(row, other.name).log_likelihood(clusters, tried)
-        return from_likelihood(column, codes, total, int(own.codes[column.name][row]))
+        return total
 
-    return belief
+    return by_likelihood(records, log_likelihood)

@@ -13,7 +13,6 @@ them are known. That holds for any clusters (MDAV).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,9 +102,8 @@ class _Clusters:
         self._records = alone(release.records, column) if release.by_column else release.records
         self._group, self._row, self._column = group, row, column
         self._slots = Slots.without(clustering, row)
-        compared = [column.name] if release.by_column else _complete(release, column)
         self.possible: NDArray[np.bool_] = np.ones(len(self._slots.starts), np.bool_)
-        for name in compared:
+        for name in _agreeing(release, column):
             self.possible &= _one_value_each(self._slots, release.codes[name], row)
 
     def of(self, codes: Codes) -> NDArray[np.int64]:
@@ -129,23 +127,23 @@ def _one_value_each(slots: Slots, released: Codes, row: int) -> NDArray[np.bool_
         one = np.minimum(low[which], np.where(value == MISSING, largest, value)) >= np.maximum(high[which], value)
         return np.asarray(one)
 
-    misfits = Slots.around(
-        (~fits(slice(None, -1), shown[slots.unshifted])).astype(np.float64),
-        (~fits(slice(1, None), shown[slots.shifted])).astype(np.float64),
-    )
+    misfits = slots.around(lambda which, value: (~fits(which, value)).astype(np.float64), shown)
     return np.asarray((misfits == 0) & fits(slice(None), released[row]))
 
 
-def _complete(release: Release, column: Column) -> list[str]:
-    """This column and those in which no row is missing: the rows of a cluster agree in all of them."""
-    names = [part.name for part in release.records.schema.protected]
-    return [name for name in names if name == column.name or not (release.codes[name] == MISSING).any()]
+def _agreeing(release: Release, column: Column) -> list[str]:
+    """The columns in which the rows of a cluster agree: this one, and of whole records those with nothing missing."""
+    names = [] if release.by_column else [part.name for part in release.records.schema.protected]
+    return [
+        column.name,
+        *(name for name in names if name != column.name and not (release.codes[name] == MISSING).any()),
+    ]
 
 
 def _alike(release: Release, row: int, column: Column) -> NDArray[np.int64]:
     """Rows that show the same as this one, itself left out: one cluster, or several that show the same."""
-    names: Sequence[str] = [column.name] if release.by_column else _complete(release, column)
-    same = np.logical_and.reduce([release.codes[name] == release.codes[name][row] for name in names])
+    shown = [release.codes[name] for name in _agreeing(release, column)]
+    same = np.logical_and.reduce([codes == codes[row] for codes in shown])
     same[row] = False
     return np.flatnonzero(same)
 

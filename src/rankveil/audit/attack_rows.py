@@ -16,7 +16,7 @@ import numpy as np
 
 from rankveil.aligned.channel import HammingBall, Window
 from rankveil.aligned.grouping import Linkage
-from rankveil.audit.attack_belief import Attacker, Belief, Floats, candidates, first_reaching, from_likelihood
+from rankveil.audit.attack_belief import Floats, first_reaching
 from rankveil.declare import Column, Records
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.fit.marginal import Marginal
@@ -27,20 +27,6 @@ _SMALLEST = 1e-300
 
 
 # laplace
-
-
-def laplace_attacker(records: Records, released: Mapping[str, Codes], shares: Mapping[str, Fraction]) -> Attacker:
-    def belief(row: int, column: Column) -> Belief:
-        codes = candidates(column)
-        shown = int(released[column.name][row])
-        return from_likelihood(
-            column,
-            codes,
-            laplace_log_likelihood(column, shares[column.name], codes, shown),
-            int(records.codes[column.name][row]),
-        )
-
-    return belief
 
 
 def laplace_log_likelihood(column: Column, epsilon: Fraction, codes: Codes, shown: int) -> Floats:
@@ -85,23 +71,6 @@ def _log_chance_between(positions: Codes, low: float, high: float, scale: float)
 
 
 # aligned
-
-
-def aligned_attacker(
-    records: Records,
-    released: Mapping[str, Codes],
-    marginals: Mapping[str, Marginal],
-    linkage: Linkage,
-    spare: float,
-) -> Attacker:
-    """`spare`: the ε that marginals (and bounds) have cost."""
-
-    def belief(row: int, column: Column) -> Belief:
-        codes = candidates(column)
-        found = aligned_log_likelihood(records, released, marginals, linkage, row, column, codes)
-        return from_likelihood(column, codes, found, int(records.codes[column.name][row]), spare=spare)
-
-    return belief
 
 
 def aligned_log_likelihood(

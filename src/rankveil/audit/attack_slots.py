@@ -56,19 +56,13 @@ class Slots:
         inside[self.ends[:-1] - 1] = False  # the last places of all clusters but the last one
         return np.flatnonzero(inside), cluster
 
-    @cached_property
-    def unshifted(self) -> Integers:
-        """Place in `known` of the record that a cluster before c has besides its core (not for the last cluster)."""
-        return self.ends[:-1] - 1
+    def around(self, fit: Callable[[slice, NDArray[Any]], Floats], known: NDArray[Any]) -> Floats:
+        """For each c: the sum over all other clusters. `fit`: of some clusters, given what each has besides its core.
 
-    @cached_property
-    def shifted(self) -> Integers:
-        """The same for a cluster after c (not for the first cluster): the last one of the cluster before."""
-        return self.starts[1:] - 1
-
-    @staticmethod
-    def around(before: Floats, after: Floats) -> Floats:
-        """For each c: the sum over clusters before it (`before`, all but the last) and after it (all but the first)."""
+        The record between two clusters belongs to the first if both come before c, to the second if both come after.
+        """
+        between = known[self.starts[1:] - 1]
+        before, after = fit(slice(None, -1), between), fit(slice(1, None), between)
         left = np.concatenate([[0.0], np.cumsum(before)])
         right = np.concatenate([np.cumsum(after[::-1])[::-1], [0.0]])
         both: Floats = left + right

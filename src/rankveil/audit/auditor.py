@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from rankveil.audit.cases import linked, lists, published, records
-from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import Finding, rounded_down
+from rankveil.audit.tables import Setting
 from rankveil.methods import METHODS, Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 

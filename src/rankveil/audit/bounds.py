@@ -60,22 +60,22 @@ def _nonzero(number: float) -> float:
 
 def at_least(hits: int, trials: int, alpha: float) -> float:
     """Clopper-Pearson: a probability that is too large with a chance of at most alpha."""
-    return 0.0 if hits == 0 else _quantile(hits, trials - hits + 1, alpha)[0]
+    return 0.0 if hits == 0 else _quantile(hits, trials - hits + 1, alpha)
 
 
 def at_most(hits: int, trials: int, alpha: float) -> float:
     """Clopper-Pearson: a probability that is too small with a chance of at most alpha."""
-    return 1.0 if hits == trials else 1.0 - _quantile(trials - hits, hits + 1, alpha)[0]
+    return 1.0 if hits == trials else 1.0 - _quantile(trials - hits, hits + 1, alpha)
 
 
-def _quantile(a: float, b: float, probability: float) -> tuple[float, float]:
-    """An interval around the x with P(B <= x) = probability."""
+def _quantile(a: float, b: float, probability: float) -> float:
+    """The x with P(B <= x) = probability, from below."""
     low, high = 0.0, 1.0
     while high - low > 1e-12 * high and high > 1e-300:
         # Small quantiles are looked for on a logarithmic scale.
         middle = math.sqrt(low * high) if low > 0 and high > 4 * low else (low + high) / 2
         low, high = (middle, high) if beta_distribution(a, b, middle) < probability else (low, middle)
-    return low, high
+    return low
 
 
 def epsilon_at_least(hits_more: int, hits_less: int, trials: int, alpha: float, delta: float = 0.0) -> float:

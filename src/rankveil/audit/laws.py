@@ -1,14 +1,12 @@
 """Exact laws of what is drawn, and the largest log-ratio of two of them.
 
 A list of independent draws loses the sum of what its draws lose, and that is attained: each draw can come out at its
-own worst value.
-    Sums       integers with Laplace noise of one scale: Σ |change| / scale, where all draws lie beyond both values
-    Choices    one candidate per row: Σ over rows of the largest log-ratio
+own worst value. Integers with Laplace noise of one scale lose Σ |change| / scale, where all draws lie beyond both
+values; choices of one candidate per row the sum over rows of the largest log-ratio.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
@@ -18,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.aligned.channel import Channel, HammingBall, Window
-from rankveil.audit.findings import DependsOnData
 from rankveil.measure.accounting import negligible
 from rankveil.measure.budget import Noise
 from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomizedResponse, Shuffle
@@ -26,43 +23,22 @@ from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomizedResponse,
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Sums:
-    values: Floats
-    scale: Fraction
-
-    def loss(self, other: Line) -> float:
-        if not isinstance(other, Sums) or self.scale != other.scale or self.values.shape != other.values.shape:
-            raise DependsOnData("the scale of the noise, or the number of draws, differs between neighbouring tables")
-        return float(np.abs(self.values - other.values).sum() / float(self.scale))
+def log_chances(law: Law, scores: NDArray[np.int64]) -> Floats:
+    """Of every candidate of every row."""
+    if isinstance(law, Exponential):
+        return exponential_law(scores, law.scale)
+    if isinstance(law, PermuteAndFlip):
+        return permute_and_flip_law(scores, law.scale)
+    raise TypeError(f"no exact law of {type(law).__name__} is known here")
 
 
-@dataclass(frozen=True)
-class Choices:
-    log_chances: Floats  # rows x candidates
-
-    def loss(self, other: Line) -> float:
-        if not isinstance(other, Choices) or self.log_chances.shape != other.log_chances.shape:
-            raise DependsOnData("the candidates, or the number of draws, differ between neighbouring tables")
-        return float((self.log_chances - other.log_chances).max(axis=1).sum())
-
-
-Line = Sums | Choices
-
-
-def loss_of_list(original: Sequence[Line], changed: Sequence[Line]) -> float:
-    """The larger of the two directions: outputs that favour the one table, or the other."""
-    both = list(zip(original, changed, strict=True))
-    return max(sum(one.loss(other) for one, other in both), sum(other.loss(one) for one, other in both))
-
-
-def exponential_law(scores: NDArray[np.int64], scale: Fraction) -> Choices:
+def exponential_law(scores: NDArray[np.int64], scale: Fraction) -> Floats:
     """P(a) ∝ exp(score / scale), row by row."""
     logs = (scores - scores.max(axis=1, keepdims=True)) / float(scale)
-    return Choices(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)))
+    return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)))
 
 
-def permute_and_flip_law(scores: NDArray[np.int64], scale: Fraction) -> Choices:
+def permute_and_flip_law(scores: NDArray[np.int64], scale: Fraction) -> Floats:
     """Walk through a row's candidates in random order, stop at a with chance p(a) = exp((score - best) / scale).
 
     With random times of arrival, a is the first to stop with chance p(a) ∫ Π (1 - t p(b)) dt over all others b and t
@@ -72,7 +48,7 @@ def permute_and_flip_law(scores: NDArray[np.int64], scale: Fraction) -> Choices:
     nodes, weights = np.polynomial.legendre.leggauss(scores.shape[1] // 2 + 1)
     passed = 1 - np.exp(logs)[:, :, None] * (nodes + 1) / 2  # never zero: all nodes lie inside
     first = (passed.prod(axis=1, keepdims=True) / passed * weights / 2).sum(axis=2)
-    return Choices(logs + np.log(first))
+    return np.asarray(logs + np.log(first))
 
 
 _BEYOND = 10**9  # a loss without end, as a number: more than any ε
@@ -106,11 +82,9 @@ def worst_loss(law: Law, one: NDArray[Any], other: NDArray[Any]) -> Lost:
     if isinstance(law, HammingBall | Window):
         return Lost("epsilon", _apart(law, one, other) * Fraction(log(Fraction(law.inside, law.outside))), rounded=True)
     different = np.flatnonzero((one != other).any(axis=1))
-    if isinstance(law, Exponential | PermuteAndFlip):
-        law_of = exponential_law if isinstance(law, Exponential) else permute_and_flip_law
-        ratios = law_of(one[different], law.scale).log_chances - law_of(other[different], law.scale).log_chances
-        return Lost("epsilon", Fraction(float(np.abs(ratios).max(axis=1, initial=0).sum())), rounded=True)
-    raise TypeError(f"no exact law of {type(law).__name__} is known here")
+    ratios = log_chances(law, one[different]) - log_chances(law, other[different])
+    worst = max(float(side.max(axis=1).sum()) for side in (ratios, -ratios))
+    return Lost("epsilon", Fraction(worst), rounded=True)
 
 
 def well_smoothed(law: Law) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,8 @@ from rankveil.measure.budget import Budget
 from rankveil.methods import Method
 from rankveil.noise import RandomSource
 from rankveil.taxonomy import Taxonomy, flat_taxonomy
+
+_DRAWS_PER_RUN = 200
 
 Rows = Sequence[Sequence[int]]  # codes, row by row
 
@@ -41,16 +44,8 @@ def labels(name: str = "a", count: int = 4, *, null: bool = False) -> Column:
 
 def tree_labels(name: str = "a", *, null: bool = False) -> Column:
     """Four labels below two concepts: distances differ."""
-    parents: dict[str, list[str]] = {
-        "root": [],
-        "A": ["root"],
-        "B": ["root"],
-        "a1": ["A"],
-        "a2": ["A"],
-        "b1": ["B"],
-        "b2": ["B"],
-    }
-    return _nominal(name, Taxonomy(parents, ["a1", "a2", "b1", "b2"]), null)
+    above = {"root": [], "A": ["root"], "B": ["root"], "a1": ["A"], "a2": ["A"], "b1": ["B"], "b2": ["B"]}
+    return _nominal(name, Taxonomy(above, ["a1", "a2", "b1", "b2"]), null)
 
 
 def _nominal(name: str, taxonomy: Taxonomy, null: bool) -> Column:
@@ -68,29 +63,42 @@ def replaced(rows: Rows, place: int, record: Sequence[int]) -> Rows:
     return [*rows[:place], record, *rows[place + 1 :]]
 
 
-def released(method: Method, grouped: object, budget: Budget, source: RandomSource) -> Mapping[str, Codes]:
-    """One release of a grouped table: protected and linked as `rankveil release` does it."""
-    return method.drawn(grouped, budget, source).collected()
+Score = Callable[[Mapping[str, Codes]], float]
 
 
-def whole_releases(
-    method: Method,
-    columns: Sequence[Column],
-    original: Rows,
-    changed: Rows,
-    k: int,
-    epsilon: Fraction,
-    source: RandomSource,
-    score: Callable[[Mapping[str, Codes]], float],
-) -> Callable[[bool, int], Scores]:
-    """Scores of whole releases of either table, for `findings.sampled`. Grouping draws nothing and is done once."""
-    grouped = [method.prepare(dataset(columns, rows), k) for rows in (original, changed)]
+@dataclass(frozen=True)
+class Setting:
+    """What an audit is given: a method, the ε it claims, how much work to do, and randomness."""
 
-    def observe(is_changed: bool, count: int) -> Scores:
-        def scores() -> Iterator[float]:
-            for _ in range(count):
-                yield score(released(method, grouped[is_changed], Budget(epsilon), source))
+    method: Method
+    epsilon: Fraction
+    runs: int  # whole releases of each table, where a release is quick
+    source: RandomSource
 
-        return np.fromiter(scores(), np.float64, count)
+    @property
+    def claimed(self) -> float:
+        return float(self.epsilon)
 
-    return observe
+    @property
+    def draws(self) -> int:
+        """Draws for each table, where many can be made in one call."""
+        return _DRAWS_PER_RUN * self.runs
+
+    def grouped(self, columns: Sequence[Column], rows: Rows | NDArray[np.int64], k: int) -> Any:
+        """A table as the method reads it."""
+        return self.method.prepare(dataset(columns, rows), k)
+
+    def released(self, grouped: object) -> Mapping[str, Codes]:
+        """One release of a grouped table: protected and linked as `rankveil release` does it."""
+        return self.method.drawn(grouped, Budget(self.epsilon), self.source).collected()
+
+    def whole_releases(
+        self, columns: Sequence[Column], original: Rows, changed: Rows, k: int, score: Score
+    ) -> Callable[[bool, int], Scores]:
+        """Scores of whole releases of either table, for `findings.sampled`. Grouping draws nothing and is done once."""
+        grouped = [self.grouped(columns, rows, k) for rows in (original, changed)]
+
+        def observe(is_changed: bool, count: int) -> Scores:
+            return np.fromiter((score(self.released(grouped[is_changed])) for _ in range(count)), np.float64, count)
+
+        return observe

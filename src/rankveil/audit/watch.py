@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.audit.findings import DependsOnData
-from rankveil.audit.laws import worst_loss
+from rankveil.audit.laws import Lost, worst_loss
 from rankveil.measure.budget import Budget, Noise, Price
 from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomSource
 
@@ -135,6 +135,10 @@ class Path:
             if one.exact.shape != other.exact.shape:
                 raise DependsOnData("how many numbers are drawn depends on more than what was released before")
             yield one, other
+
+    def worst(self) -> list[Lost]:
+        """What each answer can lose at most."""
+        return [worst_loss(one.law, one.exact, other.exact) for one, other in self]
 
     def losses(self) -> dict[str, float]:
         """What purchases lose at these answers, in ε, or in ρ for Gaussian noise; choices and channels at worst."""

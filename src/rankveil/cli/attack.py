@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import json_option, print_json, print_table, progress
+from rankveil.cli.output import PATH, json_option, plan_option, print_json, print_table, progress, quiet_option
 
 if TYPE_CHECKING:
     from rankveil.audit.attack import Attack
@@ -16,8 +16,8 @@ _COLUMNS_AT_ONCE = 3
 
 
 @click.command("attack")
-@click.argument("table", type=click.Path(path_type=Path))
-@click.option("--plan", "plan_path", required=True, type=click.Path(path_type=Path), help="The plan of the release.")
+@click.argument("table", type=PATH)
+@plan_option("The plan of the release.")
 @click.option(
     "--method", "methods", multiple=True, metavar="METHOD", help="Attack this method; may be repeated. Default: all."
 )
@@ -25,22 +25,18 @@ _COLUMNS_AT_ONCE = 3
 @click.option("--sample", type=click.IntRange(min=1), default=20, show_default=True, help="Attack so many random rows.")
 @click.option("--epsilon", help="Another ε than the plan's.")
 @click.option("--k", type=click.IntRange(min=1), help="Another cluster size than the plan's.")
-@click.option("--svg", type=click.Path(path_type=Path), help="Draw a picture; `internal` is added to its name.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page with picture and numbers; likewise.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@click.option("--svg", type=PATH, help="Draw a picture; `internal` is added to its name.")
+@click.option("--html", type=PATH, help="Write a page with picture and numbers; likewise.")
+@quiet_option
 @json_option
 def command(
-    table: Path,
     plan_path: Path,
     methods: tuple[str, ...],
-    row: int | None,
-    sample: int,
-    epsilon: str | None,
-    k: int | None,
     svg: Path | None,
     html: Path | None,
     quiet: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Show what an attacker who knows everyone else learns about one record of TABLE, under each method.
 
@@ -56,9 +52,7 @@ def command(
     from rankveil.write import write_text
 
     with progress(quiet=quiet or as_json) as show:
-        result = attack(
-            table, plan_path, methods=methods or None, row=row, sample=sample, epsilon=epsilon, k=k, progress=show
-        )
+        result = attack(plan=plan_path, methods=methods or None, progress=show, **how)
     written = []
     if svg is not None or html is not None:
         from rankveil.report.attack import as_page, as_svg

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from rankveil.cli.output import json_option, print_json, print_table, progress
+from rankveil.cli.output import PATH, json_option, print_json, print_table, progress
 from rankveil.cli.run import EXIT_CODES
 from rankveil.errors import AuditError, PlanError
 
@@ -37,9 +37,7 @@ _SHOWN = 20
     help="Whole releases per table; single draws are made 200 times as often.",
 )
 @click.option("--replay", "replayed", is_flag=True, help="Replay whole releases of neighbouring tables instead.")
-@click.option(
-    "--plan", "plan_path", type=click.Path(path_type=Path), help="Replay this plan. Default: plans of all kinds."
-)
+@click.option("--plan", "plan_path", type=PATH, help="Replay this plan. Default: plans of all kinds.")
 @click.option(
     "--pairs",
     type=click.IntRange(min=1),
@@ -49,24 +47,10 @@ _SHOWN = 20
     "--seed", default="0", show_default=True, help="Replay the pairs of this seed, or the one pair SEED-NUMBER."
 )
 @click.option("--spark", is_flag=True, help="Replay some pairs through Spark, if it can be started here.")
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path),
-    help="Write a page about the replay; with TABLE its name will contain 'internal'.",
-)
+@click.option("--html", type=PATH, help="Write a page about the replay; with TABLE its name will contain 'internal'.")
 @json_option
 def command(
-    target: str | None,
-    everything: bool,
-    epsilon: str,
-    runs: int,
-    replayed: bool,
-    plan_path: Path | None,
-    pairs: int | None,
-    seed: str,
-    spark: bool,
-    html: Path | None,
-    as_json: bool,
+    target: str | None, everything: bool, epsilon: str, runs: int, replayed: bool, seed: str, as_json: bool, **how: Any
 ) -> None:
     """Attack METHOD and compare a certain lower bound on its ε with the ε it claims; or replay whole releases.
 
@@ -91,32 +75,28 @@ def command(
     if replayed:
         if everything:
             raise click.UsageError("--replay goes through all methods by itself; leave --all out.")
-        _replay(target, plan_path, pairs, seed, spark, html, as_json)
+        _replay(target, seed, as_json, **how)
         return
-    if plan_path is not None or html is not None or pairs is not None or spark:
+    if any(how.values()):
         raise click.UsageError("--plan, --pairs, --spark and --html belong to --replay.")
-    method = target
     from rankveil.audit import audit, audit_all
 
-    if (method is None) != everything:
+    if (target is None) != everything:
         raise click.UsageError("Give one METHOD, or --all. `rankveil methods` lists them.")
     claimed = _positive(epsilon)
     with progress(quiet=as_json) as show:
-        results = (
-            audit_all(claimed, runs=runs, progress=show)
-            if method is None
-            else [audit(method, claimed, runs=runs, progress=show)]
-        )
+        if target is None:
+            results = audit_all(claimed, runs=runs, progress=show)
+        else:
+            results = [audit(target, claimed, runs=runs, progress=show)]
     if as_json:
-        print_json(results[0].as_dict() if method else {"methods": [result.as_dict() for result in results]})
+        print_json(results[0].as_dict() if target else {"methods": [result.as_dict() for result in results]})
     else:
         _show(results)
-    problem = _problem(results[0]) if method else _surprises(results)
+    problem = _problem(results[0]) if target else _surprises(results)
     if problem:
-        _contradict(
-            AuditError(problem, cost=_NO_TABLE, remedy="Do not rely on the claim; `rankveil methods` lists others."),
-            as_json,
-        )
+        remedy = "Do not rely on the claim; `rankveil methods` lists others."
+        _contradict(AuditError(problem, cost=_NO_TABLE, remedy=remedy), as_json)
 
 
 def _contradict(error: AuditError, as_json: bool) -> NoReturn:
@@ -128,12 +108,12 @@ def _contradict(error: AuditError, as_json: bool) -> NoReturn:
 
 def _replay(
     table: str | None,
+    seed: str,
+    as_json: bool,
     plan_path: Path | None,
     pairs: int | None,
-    seed: str,
     spark: bool,
     html: Path | None,
-    as_json: bool,
 ) -> None:
     from rankveil.audit.replay import Given, replay
     from rankveil.declare import Plan

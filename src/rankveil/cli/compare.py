@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import json_option, print_table, progress
+from rankveil.cli.output import PATH, json_option, plan_option, print_table, progress, quiet_option
 from rankveil.cli.run import EXIT_CODES
 from rankveil.errors import PlanError
 
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from rankveil.compare import Comparison
 
 _SHOWN = ("total_variation", "pair_total_variation", "wasserstein", "jsd", "variance_change", "learning")
-T = TypeVar("T")
 
 
 @click.command("compare", epilog=EXIT_CODES)
-@click.argument("table", type=click.Path(path_type=Path), required=False)
-@click.option("--plan", "plan_path", required=True, type=click.Path(path_type=Path), help="The plan (TOML).")
+@click.argument("table", type=PATH, required=False)
+@plan_option("The plan (TOML).")
 @click.option("--methods", default="synthetic,laplace", show_default=True, help="Methods, with commas between.")
 @click.option("--epsilons", default="", help="Values of ε, with commas between. By default the plan's.")
 @click.option("--ks", default="", help="Cluster sizes, for methods that form clusters. By default the plan's.")
@@ -33,34 +32,20 @@ T = TypeVar("T")
     " opened, and choosing by the result costs no privacy.",
 )
 @click.option("--target", "--label", metavar="COLUMN", help="Teach a learner to predict this column, by each release.")
-@click.option("--test", type=click.Path(path_type=Path), help="Real records, not released, to examine the learner on.")
+@click.option("--test", type=PATH, help="Real records, not released, to examine the learner on.")
 @click.option("--baselines/--no-baselines", default=True, help="Also run laplace and plain microaggregation.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default="compare.internal",
     show_default=True,
     help="Folder for the results. What is finished there is not computed again.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print every run as CSV on standard output.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 @json_option
 def command(
-    table: Path | None,
-    plan_path: Path,
-    methods: str,
-    epsilons: str,
-    ks: str,
-    delta: str | None,
-    runs: int,
-    stand_in: str | None,
-    target: str | None,
-    test: Path | None,
-    baselines: bool,
-    out: Path,
-    as_csv: bool,
-    quiet: bool,
-    as_json: bool,
+    plan_path: Path, methods: str, epsilons: str, ks: str, as_csv: bool, quiet: bool, as_json: bool, **how: Any
 ) -> None:
     """Draw releases of TABLE by several methods, ε and k, and measure each.
 
@@ -76,30 +61,23 @@ def command(
     """
     from rankveil.compare import compare
 
-    if table is None and stand_in is None:
+    if how["table"] is None and how["stand_in"] is None:
         raise click.UsageError("Name TABLE, or a stand-in for it: --stand-in made.")
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
     with progress(quiet=quiet or as_json or as_csv) as show:
         found = compare(
-            table,
-            plan_path,
+            plan=plan_path,
             methods=_listed(methods),
             epsilons=_listed(epsilons),
             ks=[_whole(entry) for entry in _listed(ks)],
-            delta=delta,
-            runs=runs,
-            stand_in=stand_in,
-            target=target,
-            test=test,
-            baselines=baselines,
-            out=out,
             progress=lambda step: show(str(step)),
+            **how,
         )
     if as_json or as_csv:
         click.echo(found.to_json() if as_json else found.to_csv(), nl=False)
         return
-    _show(found, out)
+    _show(found, how["out"])
 
 
 def _listed(text: str) -> list[str]:
@@ -128,9 +106,9 @@ def _show(found: Comparison, out: Path) -> None:
     click.echo()
     for sentence in found.in_words():
         click.echo(f"- {sentence}")
-    failed = [row for row in found.rows if row.finding.failed]
-    for row in failed:
-        click.echo(f"- Could not be run: {row.cell.in_words()}: {row.finding.failed}")
+    for row in found.rows:
+        if row.finding.failed:
+            click.echo(f"- Could not be run: {row.cell.in_words()}: {row.finding.failed}")
     click.echo(f"\nTable  {found.table['name']}" + (f" ({found.table['stand_in']})" if found.table["stand_in"] else ""))
     click.echo(f"Page   {out / NAMES['html']}")
     click.echo("Files  " + ", ".join(NAMES[kind] for kind in ("json", "csv")))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import json_option, print_table, progress
+from rankveil.cli.output import PATH, json_option, plan_option, print_table, progress, quiet_option
 
 if TYPE_CHECKING:
     from rankveil.evaluate import Evaluation, PairResult
@@ -18,34 +18,30 @@ _WORST = 3
 
 
 @click.command("evaluate")
-@click.argument("table", type=click.Path(path_type=Path))
-@click.argument("release", type=click.Path(path_type=Path))
-@click.option("--plan", "plan_path", required=True, type=click.Path(path_type=Path), help="The plan of the release.")
+@click.argument("table", type=PATH)
+@click.argument("release", type=PATH)
+@plan_option("The plan of the release.")
 @click.option(
     "--aligned/--not-aligned",
+    "row_aligned",
     default=None,
     help="Whether row r of the release belongs to row r of the table. By default the certificate beside the release"
     " says so or, without one, the plan's method.",
 )
 @click.option("--target", metavar="COLUMN", help="Teach a learner to predict this column, by the release.")
-@click.option("--test", type=click.Path(path_type=Path), help="Real records, not released, to examine the learner on.")
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path),
-    help="Write a report with charts to this file; its name will contain 'internal'.",
-)
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@click.option("--test", type=PATH, help="Real records, not released, to examine the learner on.")
+@click.option("--html", type=PATH, help="Write a report with charts to this file; its name will contain 'internal'.")
+@quiet_option
 @json_option
 def command(
     table: Path,
     release: Path,
     plan_path: Path,
-    aligned: bool | None,
-    target: str | None,
     test: Path | None,
     html: Path | None,
     quiet: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Measure what RELEASE (a file, or the folder of a release) has lost against TABLE.
 
@@ -64,7 +60,7 @@ def command(
 
         check_extras()
     with progress(quiet=quiet) as show:
-        result = evaluate(table, release, plan_path, row_aligned=aligned, target=target, test=test, progress=show)
+        result = evaluate(table, release, plan_path, test=test, progress=show, **how)
         written = None if html is None else _write_page(html, result, table, release, plan_path, test, show)
     if as_json:
         click.echo(result.to_json())

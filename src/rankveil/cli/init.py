@@ -6,18 +6,12 @@ from pathlib import Path
 
 import click
 
-from rankveil.cli.output import json_option, print_json
+from rankveil.cli.output import PATH, json_option, print_json
 
 
 @click.command("init")
-@click.argument("table", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("plan.toml"),
-    show_default=True,
-    help="The plan to write.",
-)
+@click.argument("table", type=PATH)
+@click.option("--out", type=PATH, default=Path("plan.toml"), show_default=True, help="The plan to write.")
 @click.option("--overwrite", is_flag=True, help="Replace a plan that is already there.")
 @click.option("--epsilon", default="1", show_default=True, help="The ε to put into the plan.")
 @json_option

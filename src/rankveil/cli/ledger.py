@@ -5,10 +5,14 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from rankveil.cli.output import json_option, print_json, print_table
+from rankveil.cli.output import PATH, json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from rankveil.ledger import Account
 
 
 @click.group("ledger")
@@ -25,7 +29,7 @@ def command() -> None:
     """
 
 
-_ledger = click.option("--ledger", "path", type=click.Path(path_type=Path), help="The ledger to use.")
+_ledger = click.option("--ledger", "path", type=PATH, help="The ledger to use.")
 _population = click.option("--population", help="The population named in the plan, instead of a table.")
 
 
@@ -79,19 +83,11 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
     with Ledger(_there(path, default_ledger_path())) as ledger:
         accounts, lines = ledger.accounts(), ledger.entries()
     if as_json:
-        print_json(
-            {
-                "tables": [
-                    {
-                        key: str(value) if value is not None else None
-                        for key, value in asdict(account).items()
-                        if key != "links"  # entries show them
-                    }
-                    for account in accounts
-                ],
-                "entries": [{**asdict(line), "name": line.name} for line in lines],
-            }
-        )
+        tables = [
+            {key: None if value is None else str(value) for key, value in asdict(account).items() if key != "links"}
+            for account in accounts  # links are shown by entries
+        ]
+        print_json({"tables": tables, "entries": [{**asdict(line), "name": line.name} for line in lines]})
         return
     if entries:
         published = {line.note.partition(",")[0].removeprefix("entry ") for line in lines if line.kind == "published"}
@@ -102,36 +98,28 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
             rows.append([str(e.number), e.at, e.kind, e.name, e.epsilon or "–", e.delta or "–", note])
         print_table("", ["entry", "time", "kind", "table, population", "ε", "δ", "note"], rows)
         return
-    rows = []
-    for account in accounts:
-        cap = account.cap_epsilon
-        left = "–" if cap is None else f"{float(cap - account.spent_epsilon):.6g}"
-        rows.append(
-            [
-                f"{account.label} (population)" if account.kind == "population" else account.label,
-                str(account.releases),
-                str(account.unpublished),
-                f"{float(account.spent_epsilon):.6g}",
-                f"{float(account.spent_delta):.3g}",
-                "none" if cap is None else f"{float(cap):.6g}",
-                left,
-                "released without a guarantee" if account.unprotected else "",
-            ]
-        )
-    print_table(
-        "",
-        ["table", "releases", "spent, not published", "ε spent", "δ spent", "cap", "ε left", ""],
-        rows,
-        numbers_from=1,
-    )
+    headers = ["table", "releases", "spent, not published", "ε spent", "δ spent", "cap", "ε left", ""]
+    print_table("", headers, [_account_row(account) for account in accounts], numbers_from=1)
+
+
+def _account_row(account: Account) -> list[str]:
+    cap = account.cap_epsilon
+    return [
+        f"{account.label} (population)" if account.kind == "population" else account.label,
+        str(account.releases),
+        str(account.unpublished),
+        f"{float(account.spent_epsilon):.6g}",
+        f"{float(account.spent_delta):.3g}",
+        "none" if cap is None else f"{float(cap):.6g}",
+        "–" if cap is None else f"{float(cap - account.spent_epsilon):.6g}",
+        "released without a guarantee" if account.unprotected else "",
+    ]
 
 
 @command.command("cap")
-@click.argument("table", type=click.Path(path_type=Path), required=False)
+@click.argument("table", type=PATH, required=False)
 @_population
-@click.option(
-    "--plan", "plan_path", type=click.Path(path_type=Path), help="How to read a TABLE that is not read right without."
-)
+@click.option("--plan", "plan_path", type=PATH, help="How to read a TABLE that is not read right without.")
 @_ledger
 @click.option("--epsilon", required=True, help="What all releases of the table may spend together.")
 @click.option("--delta", default="0", show_default=True, help="The same for δ.")
@@ -180,15 +168,8 @@ def cap_command(
         ledger.cap(found, *limits)
         spent = max(ledger.account(identity).spent_epsilon for identity in found)
     if as_json:
-        first = found[0]
-        print_json(
-            {
-                first.kind: first.digest,
-                "name": first.name,
-                "cap_epsilon": str(limits[0]),
-                "cap_delta": str(limits[1]),
-            }
-        )
+        first, (cap_epsilon, cap_delta) = found[0], map(str, limits)
+        print_json({first.kind: first.digest, "name": first.name, "cap_epsilon": cap_epsilon, "cap_delta": cap_delta})
         return
     click.echo(f"Cap set for {found[0].shown}: ε = {epsilon}; spent so far: {float(spent):.6g}.")
 

@@ -6,17 +6,26 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as one JSON object on standard output."
 )
+quiet_option = click.option("--quiet", is_flag=True, help="No progress on standard error.")
+
+
+def plan_option(words: str) -> Callable[[Command], Command]:
+    return click.option("--plan", "plan_path", required=True, type=PATH, help=words)
 
 
 def console(*, err: bool = False) -> Console:

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import json_option, print_json, progress
+from rankveil.cli.output import PATH, json_option, plan_option, print_json, progress, quiet_option
 from rankveil.cli.run import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @click.command("release", epilog=EXIT_CODES)
 @click.argument("table")
-@click.option("--plan", "plan_path", required=True, type=click.Path(path_type=Path), help="The plan (TOML).")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the release and its certificate.")
+@plan_option("The plan (TOML).")
+@click.option("--out", type=PATH, help="Folder for the release and its certificate.")
 @click.option("--method", help="Use this method instead of the plan's (see: rankveil methods).")
 @click.option("--epsilon", help="Use this ε instead of the plan's.")
 @click.option("--delta", help="Use this δ instead of the plan's (methods that allow one).")
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Allow an ε above 20 or a δ above 0.00001, which set no meaningful limit. In a terminal the command asks.",
 )
-@click.option("--ledger", type=click.Path(path_type=Path), help="Enter the release here instead of the user's ledger.")
+@click.option("--ledger", type=PATH, help="Enter the release here instead of the user's ledger.")
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
@@ -50,26 +50,19 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run", is_flag=True, help="Show the noise that the plan asks for; count the rows of TABLE, write nothing."
 )
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 @json_option
 def command(
     table: str,
     plan_path: Path,
     out: Path | None,
-    method: str | None,
-    epsilon: str | None,
-    delta: str | None,
-    k: int | None,
-    accept_no_guarantee: bool,
     accept_large_epsilon: bool,
-    ledger: Path | None,
     engine: str,
     master: str | None,
-    overwrite: bool,
-    escape_formulas: bool,
     dry_run: bool,
     quiet: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Publish a protected copy of TABLE as the plan describes.
 
@@ -88,7 +81,8 @@ def command(
     """
     from rankveil.declare import Plan
 
-    plan = Plan.load(plan_path).with_release(method=method, epsilon=epsilon, delta=delta, k=k)
+    instead = {key: how.pop(key) for key in ("method", "epsilon", "delta", "k")}
+    plan = Plan.load(plan_path).with_release(**instead)
     if dry_run:
         from rankveil.cli.dry_run import show_dry_run
 
@@ -101,35 +95,24 @@ def command(
         raise click.UsageError("--master is for --engine spark.")
     from rankveil.release import release
 
-    accept_large_epsilon = accept_large_epsilon or _accepted(plan)
+    accepted = accept_large_epsilon or _accepted(plan)
     with progress(quiet=quiet or as_json) as show, _engine(engine, master) as runs_on:
         made = release(
             table,
             plan,
             out=out,
-            accept_no_guarantee=accept_no_guarantee,
-            accept_large_epsilon=accept_large_epsilon,
-            overwrite=overwrite,
-            escape_formulas=escape_formulas,
-            ledger=ledger,
+            accept_large_epsilon=accepted,
             engine=runs_on,
             progress=show,
             rows_done=show.rows,
+            **how,
         )
     certificate = made.certificate
     assert certificate.release is not None  # noqa: S101 - a folder was given
     if as_json:
-        print_json(
-            {
-                "release": str(out / certificate.release.file),
-                "certificate": str(out / "certificate.json"),
-                "method": certificate.method,
-                "differentially_private": certificate.differentially_private,
-                "epsilon": certificate.epsilon,
-                "rows": certificate.rows,
-                "statement": certificate.statement,
-            }
-        )
+        said = ("method", "differentially_private", "epsilon", "rows", "statement")
+        files = {"release": str(out / certificate.release.file), "certificate": str(out / "certificate.json")}
+        print_json({**files, **{key: getattr(certificate, key) for key in said}})
         return
     click.echo(certificate.statement)
     if certificate.reason:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankveil.cli.output import json_option, print_json, print_table, progress
+from rankveil.cli.output import PATH, json_option, print_json, print_table, progress, quiet_option
 
 if TYPE_CHECKING:
     from rankveil.reproduce.table1 import Cell
@@ -26,7 +26,7 @@ def command() -> None:
     """
 
 
-_data = click.option("--data", type=click.Path(path_type=Path), help="Folder that holds census.csv.")
+_data = click.option("--data", type=PATH, help="Folder that holds census.csv.")
 
 
 def _told_if_other(path: Path) -> Path:
@@ -42,7 +42,7 @@ def _told_if_other(path: Path) -> Path:
 @command.command("table1")
 @_data
 @click.option("--runs", type=click.IntRange(min=3), default=10, show_default=True, help="Runs per cell.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 @json_option
 def table1_command(data: Path | None, runs: int, quiet: bool, as_json: bool) -> None:
     """Variance changes of eight Census attributes (Table 1): 192 cells, printed and ours.
@@ -79,12 +79,10 @@ def _cell_texts(cell: Cell) -> list[str]:
 
 @command.command("figures")
 @_data
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("figures"), show_default=True, help="Folder to write to."
-)
+@click.option("--out", type=PATH, default=Path("figures"), show_default=True, help="Folder to write to.")
 @click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Runs per point.")
 @click.option("--quick", is_flag=True, help="Few cluster sizes and two runs: a look in under a minute.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 @json_option
 def figures_command(data: Path | None, out: Path, runs: int, quick: bool, quiet: bool, as_json: bool) -> None:
     """Relative error and JSD against k (Figures 1 to 4), as SVG, PNG and CSV, and the shapes the text claims.

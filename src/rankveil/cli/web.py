@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
+from rankveil.cli.output import PATH
+
 
 @click.command("web")
-@click.argument("table", type=click.Path(path_type=Path), required=False)
-@click.option("--plan", type=click.Path(path_type=Path), help="Begin with this plan instead of a draft.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for releases; by default the page's private one.")
-@click.option("--ledger", type=click.Path(path_type=Path), help="Enter releases here instead of the user's ledger.")
+@click.argument("table", type=PATH, required=False)
+@click.option("--plan", type=PATH, help="Begin with this plan instead of a draft.")
+@click.option("--out", type=PATH, help="Folder for releases; by default the page's private one.")
+@click.option("--ledger", type=PATH, help="Enter releases here instead of the user's ledger.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Listen on this port of 127.0.0.1; 0 is any that is free.")
 @click.option(
     "--upload-limit",
@@ -22,15 +24,7 @@ import click
     help="The largest upload.",
 )
 @click.option("--no-browser", is_flag=True, help="Print the address only; do not open a browser.")
-def command(
-    table: Path | None,
-    plan: Path | None,
-    out: Path | None,
-    ledger: Path | None,
-    port: int | None,
-    upload_limit: int,
-    no_browser: bool,
-) -> None:
+def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
     """Open the local page: draft and confirm a plan, look before you spend, release, evaluate.
 
     The page listens on 127.0.0.1 only. The address that is printed works once. TABLE is read where it lies; without
@@ -43,7 +37,7 @@ def command(
     """
     from rankveil.errors import MissingExtraError, OutputError
 
-    if plan is not None and table is None:
+    if options["plan"] is not None and options["table"] is None:
         raise click.UsageError("--plan needs a TABLE.")
     try:
         from rankveil.web.serve import Options, serve
@@ -63,7 +57,7 @@ def command(
             webbrowser.open(way_in)  # never the address itself: other users of this machine see command lines
 
     serve(
-        Options(table=table, plan=plan, out=out, ledger=ledger, port=port, upload_limit=upload_limit << 20),
+        Options(upload_limit=upload_limit << 20, **options),
         default_home(),
         announce,
         lambda text: click.echo(text, err=True),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal
+from typing import Literal
 
 from rankveil.certificate import plain
 from rankveil.declare import Plan
@@ -32,18 +32,12 @@ class Cell:
     @property
     def key(self) -> str:
         """What makes a cell: two cells with the same key are the same work, whatever they are for."""
-        return "|".join("" if part is None else str(part) for part in self._parts)
-
-    @property
-    def _parts(self) -> tuple[Any, ...]:
-        return (self.method, self.epsilon, self.delta, self.k, self.run)
+        parts = (self.method, self.epsilon, self.delta, self.k, self.run)
+        return "|".join("" if part is None else str(part) for part in parts)
 
     def in_words(self) -> str:
         parts = [("ε", self.epsilon), ("δ", self.delta), ("k", self.k)]
         return ", ".join([self.method, *(f"{name} = {value}" for name, value in parts if value is not None)])
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def cells_of(

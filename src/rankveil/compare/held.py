@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from rankveil.declare import Plan, Records, Schema, declare
 from rankveil.declare.dataset import Dataset
-from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.declare.domain import Grid, Nominal
 from rankveil.engines import open_table
+from rankveil.evaluate.measuring import moved
 
 
 def read(table: object, plan: Plan) -> Dataset:
@@ -65,24 +66,5 @@ def on_scale_of(original: Records, released: Records) -> Records:
         grid, bounded = column.domain, found[column.name]
         if column.private_bounds and isinstance(grid, Grid) and isinstance(bounded, Grid):
             shift = int(Fraction(bounded.lower - grid.lower) / Fraction(grid.step))
-            codes[column.name] = _moved(codes[column.name], shift)
+            codes[column.name] = moved(codes[column.name], shift)
     return Records(original.schema, codes, released.row_count)
-
-
-def on_common_ranges(original: Records, released: Records) -> tuple[Records, Records]:
-    """Where the plan leaves a column's bounds to be found, the range of both tables stands in for public ones."""
-    columns, before, after = list(original.schema.columns), dict(original.codes), dict(released.codes)
-    for place, column in enumerate(columns):
-        if column.private_bounds and isinstance(column.domain, Grid):
-            both = np.concatenate([before[column.name], after[column.name]])
-            present = both[both != MISSING]
-            low, high = (int(present.min()), int(present.max())) if len(present) else (0, 1)
-            lower = column.domain.lower + low * column.domain.step
-            columns[place] = replace(column, domain=replace(column.domain, lower=lower, width=max(1, high - low)))
-            before[column.name], after[column.name] = (_moved(codes[column.name], -low) for codes in (before, after))
-    schema = replace(original.schema, columns=tuple(columns))
-    return Records(schema, before, original.row_count), Records(schema, after, released.row_count)
-
-
-def _moved(codes: Codes, by: int) -> Codes:
-    return np.where(codes == MISSING, MISSING, codes + by)

@@ -47,7 +47,7 @@ class Journal:
 
     def add(self, cell: Cell, finding: Finding) -> None:
         if self._path is not None:
-            self._append(self._path, {"key": cell.key, "cell": cell.as_dict(), "finding": asdict(finding)})
+            self._append(self._path, {"key": cell.key, "cell": asdict(cell), "finding": asdict(finding)})
         self._done[cell.key] = finding
 
     def _open(self, path: Path) -> None:
@@ -69,7 +69,7 @@ class Journal:
                 remedy="Name another folder with --out, or remove the file to start anew.",
             ) from None
         except OSError as error:
-            raise self._unwritable(path, error) from None
+            raise unwritable(path.parent, error) from None
         if len(whole) < len(content):
             os.truncate(path, len(whole))
 
@@ -91,10 +91,10 @@ class Journal:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise self._unwritable(path, error) from None
+            raise unwritable(path.parent, error) from None
 
-    @staticmethod
-    def _unwritable(path: Path, error: OSError) -> OutputError:
-        return OutputError(
-            f"The folder {path.parent} cannot be written: {error.strerror}.", remedy="Name another folder with --out."
-        )
+
+def unwritable(folder: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"The folder {folder} cannot be written: {error.strerror}.", remedy="Name another folder with --out."
+    )

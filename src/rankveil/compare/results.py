@@ -31,7 +31,7 @@ class Row:
     finding: Finding
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.cell.as_dict(), **asdict(self.finding)}
+        return {**asdict(self.cell), **asdict(self.finding)}
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Comparison:
         """The comparison behind `as_dict`, so that a stored one can be looked at again."""
         rows = [
             Row(
-                Cell(**{name: row[name] for name in ("method", "epsilon", "delta", "k", "run", "role")}),
+                Cell(**{name: row[name] for name in _CELL}),
                 Finding(row["measures"], row["seconds"], row["linkage"], row["failed"]),
             )
             for row in content["rows"]
@@ -195,7 +195,7 @@ class Comparison:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([*_CELL, "differentially_private", "seconds", "linkage", "failed", *self.measured])
         for row in self.rows:
-            cell, finding = row.cell.as_dict(), row.finding
+            cell, finding = asdict(row.cell), row.finding
             sound = row.cell.method in METHODS and METHODS[row.cell.method].differentially_private
             measures = ["" if finding.measures[name] is None else finding.measures[name] for name in self.measured]
             given = ["" if cell[name] is None else cell[name] for name in _CELL]

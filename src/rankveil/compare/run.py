@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankveil.compare.grid import RESAMPLED, Cell, plan_for
-from rankveil.compare.held import on_common_ranges, on_scale_of
+from rankveil.compare.held import on_scale_of
 from rankveil.declare import Plan, Records
 from rankveil.declare.dataset import Dataset
 from rankveil.errors import RankveilError
 from rankveil.evaluate import Evaluation, learning_scores, measure_all
+from rankveil.evaluate.measuring import on_common_ranges
 from rankveil.methods import budget_of, method_named
 from rankveil.noise import RandomSource, Sampler
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from rankveil.declare import Column, Plan, Records, declare_alone
 from rankveil.declare.domain import MISSING, Codes, Grid
-from rankveil.draw.pieces import matches_any
 from rankveil.errors import PlanError
+from rankveil.fit.limits import obeys
 from rankveil.noise import Sampler, SeededSource
 from rankveil.rules import ASSUMED_ROWS
 
@@ -37,7 +37,7 @@ def made_table(plan: Plan) -> Records:
     left = rows
     for _ in range(20):
         drawn = {column.name: _column(column, place) for column, place in _ranks(schema.columns, left, sampler)}
-        possible = ~matches_any(schema.impossible, drawn)
+        possible = obeys(schema.rules, drawn)
         pieces.append({name: codes[possible] for name, codes in drawn.items()})
         left -= int(np.count_nonzero(possible))
         if left == 0:

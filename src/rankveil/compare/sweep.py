@@ -11,7 +11,7 @@ from typing import Any
 from rankveil._version import __version__
 from rankveil.compare.grid import RESAMPLED, Cell, cells_of, plan_for
 from rankveil.compare.held import digest_of_plan, digest_of_table, of_records, read
-from rankveil.compare.journal import Journal
+from rankveil.compare.journal import Journal, unwritable
 from rankveil.compare.results import INTERNAL, Comparison, Row
 from rankveil.compare.run import Bench
 from rankveil.compare.stand_in import made_table
@@ -19,7 +19,8 @@ from rankveil.consent import check_consent
 from rankveil.declare import Plan, Records, encode
 from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
-from rankveil.errors import OutputError, PlanError
+from rankveil.errors import PlanError
+from rankveil.evaluate.learning import check_target
 from rankveil.noise import RandomSource, SystemSource
 from rankveil.report.compare import page
 from rankveil.temporary import sweep, temporary_file
@@ -71,11 +72,7 @@ def compare(
     and results are written there as JSON, CSV and a page. `target` and `test` teach a learner, as in `evaluate`.
     The result is internal, unless a public stand-in was used: it reads the table without noise.
     """
-    if (target is None) != (test is None):
-        raise PlanError(
-            "A target without a test table, or a test table without a target.",
-            remedy="Give both: --target COLUMN --test TABLE (Python: target and test), or neither.",
-        )
+    check_target(target, test)
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     cells = cells_of(plan, methods, epsilons, ks, delta, runs, baselines=baselines)
     cells = [cell for cell in cells if _allowed(cell, plan)]
@@ -176,6 +173,4 @@ def _write(found: Comparison, folder: Path) -> None:
                 temporary.write_bytes(text.encode())
                 temporary.replace(folder / NAMES[kind])
     except OSError as error:
-        raise OutputError(
-            f"The folder {folder} cannot be written: {error.strerror}.", remedy="Name another folder with --out."
-        ) from None
+        raise unwritable(folder, error) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ Codings = Mapping[str, Codes]
 
 
 class CodeFold(Protocol, Generic[State]):
-    """A fold over codes instead of values; the same rules hold (engines/fold.py)."""
+    """A fold over codes instead of values; the same rules hold (engines/engine.py)."""
 
     @property
     def columns(self) -> Sequence[str]: ...
@@ -78,9 +79,8 @@ class _Checked(Generic[State]):
         return self.work.zero(), Tally(0, {})
 
     def step(self, state: tuple[State, Tally], batch: pa.RecordBatch) -> tuple[State, Tally]:
-        encoding = _Encoding(
-            {column.name: column for column in self.schema.columns if column.name in self.columns}, batch
-        )
+        wanted = {column.name: column for column in self.schema.columns if column.name in self.columns}
+        encoding = _Encoding(wanted, batch)
         done = self.work.step(state[0], encoding)
         return done, state[1] + encoding.tally()
 
@@ -94,13 +94,14 @@ class Dataset:
     table: Table
     engine: Engine = field(default_factory=LocalEngine)
     meter: Meter = no_meter
-    _whole: list[Records] = field(default_factory=list, repr=False)
 
     def records(self) -> Records:
         """All rows in memory, for methods that need them one by one."""
-        if not self._whole:
-            self._whole.append(encode(self.table, self.schema))
-        return self._whole[0]
+        return self._records
+
+    @cached_property
+    def _records(self) -> Records:
+        return encode(self.table, self.schema)
 
     def fold(self, work: CodeFold[State]) -> tuple[State, int]:
         """A statistic of the codes of some columns, and the number of rows."""

@@ -24,6 +24,7 @@ from rankveil.declare.plan_file import toml_key, toml_text
 from rankveil.engines import Table
 from rankveil.engines.arrays import null_of
 from rankveil.engines.dialect import GUESSED_ENCODING
+from rankveil.engines.spelling import Marks
 from rankveil.errors import TableError
 
 _MOST_CATEGORIES = 200
@@ -142,14 +143,14 @@ class _Seen:
             self.days = None
         self.day_format = found
 
-    def numbers_by(self, marks: _Marks) -> _Spelling | None:
+    def numbers_by(self, marks: Marks) -> _Spelling | None:
         """The column as numbers, if that is what it holds."""
         spelling = self.numbers[marks.decimal]
         if self.boolean or self.days is not None or not self.any_value or not spelling.possible:
             return None
         return spelling if spelling.marks <= {marks.thousands} else None
 
-    def kind(self, marks: _Marks) -> str:
+    def kind(self, marks: Marks) -> str:
         if self.nested or not self.any_value:
             return "drop"
         if self.boolean:
@@ -162,29 +163,21 @@ class _Seen:
         return "category" if len(self.texts) <= _MOST_CATEGORIES else "drop"
 
 
-@dataclass(frozen=True)
-class _Marks:
-    """How a text file spells its numbers: one way for all columns."""
-
-    decimal: str = "."
-    thousands: str | None = None
-
-
-def _marks_of(table: Table, seen: dict[str, _Seen]) -> _Marks | None:
+def _marks_of(table: Table, seen: dict[str, _Seen]) -> Marks | None:
     """Those by which the most columns of texts are numbers; None where no number needs any.
 
     Where both decimal marks do as well, 9.734 decides: unless commas separate fields it is taken for thousands.
     """
     texts = [found for name, found in seen.items() if not _is_number(table.schema.field(name).type)]
     candidates = [
-        _Marks(mark, thousands)
+        Marks(mark, thousands)
         for mark in ".,"
         for thousands in (None, *sorted({each for found in texts for each in found.numbers[mark].marks}))
     ]
     by_commas = table.dialect is None or (table.dialect.separator == "," and len(seen) > 1)
     unsure = not by_commas and any(found.numbers["."].possible and found.numbers["."].ambiguous for found in texts)
 
-    def columns(marks: _Marks) -> list[_Spelling]:
+    def columns(marks: Marks) -> list[_Spelling]:
         return [numbers for found in texts if (numbers := found.numbers_by(marks)) is not None]
 
     best = max(candidates, key=lambda marks: (len(columns(marks)), (marks.decimal == ",") == unsure))
@@ -247,14 +240,14 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
     for name, found in seen.items():
         yield ""
         as_text = not _is_number(table.schema.field(name).type)
-        yield from _column_lines(name, found, marks if marks is not None and as_text else _Marks())
+        yield from _column_lines(name, found, marks if marks is not None and as_text else Marks())
 
 
 def _is_number(found: pa.DataType) -> bool:
     return bool(pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found))
 
 
-def _column_lines(name: str, found: _Seen, marks: _Marks) -> Iterator[str]:
+def _column_lines(name: str, found: _Seen, marks: Marks) -> Iterator[str]:
     kind = found.kind(marks)
     yield f"[columns.{toml_key(name)}]"
     guessed = ["kind"]
@@ -262,7 +255,7 @@ def _column_lines(name: str, found: _Seen, marks: _Marks) -> Iterator[str]:
         numbers = found.numbers[marks.decimal]
         lower, upper = _nice_range(*numbers.ends)
         if kind == "integer":
-            lower, upper = _outwards(lower, down=True), _outwards(upper, down=False)
+            lower, upper = _outwards(lower, upper)
         yield f"kind  = {toml_text(kind)}"
         yield f"lower = {lower:f}"
         yield f"upper = {upper:f}"
@@ -276,7 +269,7 @@ def _column_lines(name: str, found: _Seen, marks: _Marks) -> Iterator[str]:
         first, last = (date.fromordinal(int(end)) for end in found.days.ends)
         yield 'kind  = "date"'
         yield f"lower = {date(first.year, 1, 1).isoformat()}"
-        yield f"upper = {(date(last.year, 12, 31) if last.year > first.year else _year_end(last)).isoformat()}"
+        yield f"upper = {date(last.year, 12, 31).isoformat()}"
         yield f"format = {toml_text(found.day_format or '%Y-%m-%d')}"
         guessed += ["lower", "upper", "format"]
     elif kind == "category":
@@ -302,19 +295,11 @@ def _column_lines(name: str, found: _Seen, marks: _Marks) -> Iterator[str]:
     yield f"unconfirmed = [{', '.join(map(toml_text, guessed))}]"
 
 
-def _year_end(day: date) -> date:
-    return date(day.year, 12, 31)
-
-
 def _step(lower: Decimal, upper: Decimal, places: int) -> Decimal:
     """The last decimal place seen, or a coarser one if that would make too many steps of the range."""
     finest = max(abs(lower), abs(upper)).adjusted() + 1 - _LARGEST_EXPONENT
     size = (upper - lower).adjusted()
     return Decimal(1).scaleb(min(size, max(-places, finest, size - 11)))
-
-
-def _outwards(number: Decimal, *, down: bool) -> Decimal:
-    return number.to_integral_value(rounding="ROUND_FLOOR" if down else "ROUND_CEILING")
 
 
 def _nice_range(smallest: Decimal, largest: Decimal) -> tuple[Decimal, Decimal]:
@@ -326,23 +311,18 @@ def _nice_range(smallest: Decimal, largest: Decimal) -> tuple[Decimal, Decimal]:
     if smallest < 0 < largest:
         return -_nice_above(-smallest), _nice_above(largest)
     margin = _nice_above(max(largest - smallest, abs(largest) / 1000))
-    return _rounded_to(smallest - margin / 10, margin, down=True), _rounded_to(
-        largest + margin / 10, margin, down=False
-    )
+    unit = Decimal(1).scaleb(margin.adjusted() - 1)
+    return _outwards(smallest - margin / 10, largest + margin / 10, unit)
 
 
 def _nice_above(number: Decimal) -> Decimal:
     if number <= 0:
         return Decimal(1)
     power = Decimal(1).scaleb(number.adjusted())
-    return _plain_decimal(next(step * power for step in _STEPS_OF_NICE if step * power > number))
+    return next(step * power for step in _STEPS_OF_NICE if step * power > number).normalize()
 
 
-def _rounded_to(number: Decimal, margin: Decimal, *, down: bool) -> Decimal:
-    unit = Decimal(1).scaleb(margin.adjusted() - 1)
-    whole = (number / unit).to_integral_value(rounding="ROUND_FLOOR" if down else "ROUND_CEILING")
-    return _plain_decimal(whole * unit)
-
-
-def _plain_decimal(number: Decimal) -> Decimal:
-    return number.normalize()
+def _outwards(lower: Decimal, upper: Decimal, unit: Decimal = Decimal(1)) -> tuple[Decimal, Decimal]:
+    """The next multiples of a unit that are not between the two."""
+    below, above = (lower / unit).to_integral_value("ROUND_FLOOR"), (upper / unit).to_integral_value("ROUND_CEILING")
+    return (below * unit).normalize(), (above * unit).normalize()

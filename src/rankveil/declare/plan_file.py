@@ -17,35 +17,18 @@ _LONG = 100
 
 def plan_toml(plan: Plan) -> str:
     """The text of a plan that means the same as this one."""
-    return "\n".join(_lines(plan)) + "\n"
+    draft = ["# INTERNAL DRAFT: entries listed as unconfirmed were read from the data."] if plan.guesses else []
+    parts = ("\n".join([heading, *_entries(entries)]) for heading, entries in _parts(plan))
+    return "\n\n".join([*draft, *parts]) + "\n"
 
 
-def _lines(plan: Plan) -> Iterator[str]:
-    if plan.guesses:
-        yield "# INTERNAL DRAFT: entries listed as unconfirmed were read from the data."
-        yield ""
-    yield "[release]"
-    yield from _entries({"method": plan.release.method, **plan.release.model_dump(exclude_defaults=True)})
-    for section, entries in (
-        ("publication", plan.publication.model_dump(exclude_defaults=True)),
-        ("table", _worth_writing(plan.table)),
-    ):
-        if entries:
-            yield ""
-            yield f"[{section}]"
-            yield from _entries(entries)
-    for combination in plan.impossible:
-        yield ""
-        yield "[[impossible]]"
-        yield from _entries(combination)
-    for interest in plan.interest:
-        yield ""
-        yield "[[interest]]"
-        yield from _entries(interest.model_dump(exclude_none=True))
-    for name, entry in plan.columns.items():
-        yield ""
-        yield f"[columns.{toml_key(name)}]"
-        yield from _entries(_worth_writing(entry))
+def _parts(plan: Plan) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    yield "[release]", {"method": plan.release.method, **plan.release.model_dump(exclude_defaults=True)}
+    publication, table = plan.publication.model_dump(exclude_defaults=True), _worth_writing(plan.table)
+    yield from ((heading, said) for heading, said in (("[publication]", publication), ("[table]", table)) if said)
+    yield from (("[[impossible]]", combination) for combination in plan.impossible)
+    yield from (("[[interest]]", interest.model_dump(exclude_none=True)) for interest in plan.interest)
+    yield from ((f"[columns.{toml_key(name)}]", _worth_writing(entry)) for name, entry in plan.columns.items())
 
 
 def _worth_writing(entry: ColumnEntry | TableEntry) -> dict[str, Any]:

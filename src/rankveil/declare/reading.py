@@ -22,7 +22,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rankveil.engines.arrays import filled, is_text, null_of, nulls_of, text_array, value_array, values_of
+from rankveil.engines.arrays import (
+    among,
+    filled,
+    is_text,
+    null_of,
+    nulls_of,
+    text_array,
+    value_array,
+    values_of,
+    without,
+)
 from rankveil.engines.spelling import PLAIN, SPECIAL_TEXT, Marks, number_texts, respelled
 
 MISSING = -1
@@ -75,10 +85,6 @@ def texts_of(array: pa.Array) -> pa.Array:
     return pc.utf8_trim_whitespace(array)
 
 
-def _mask(condition: pa.Array) -> Mask:
-    return values_of(filled(condition, False))
-
-
 def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], marks: Marks = PLAIN) -> Read:
     """Numbers as int64 or float64."""
     array = plain(array)
@@ -109,15 +115,10 @@ def _read(array: pa.Array, unreadable: int, ambiguous: int = 0) -> Read:
 
 
 def _parse_numbers(texts: pa.Array, null_tokens: tuple[str, ...], marks: Marks) -> tuple[pa.Array, int, int]:
-    absent = pc.is_in(texts, value_set=text_array(null_tokens, texts.type))
-    texts = pc.if_else(absent, null_of(texts.type), texts)
-    ambiguous = 0 if marks.stated else _how_many(pc.match_substring_regex(texts, _THREE_DECIMALS))
+    texts = without(texts, null_tokens)
+    ambiguous = 0 if marks.stated else int(pc.sum(pc.match_substring_regex(texts, _THREE_DECIMALS)).as_py() or 0)
     numbers, unreadable = _parse_plain_numbers(respelled(texts, marks))
     return numbers, unreadable, ambiguous
-
-
-def _how_many(condition: pa.Array) -> int:
-    return int(pc.sum(filled(condition, False)).as_py() or 0)
 
 
 def _parse_plain_numbers(texts: pa.Array) -> tuple[pa.Array, int]:
@@ -140,9 +141,7 @@ def read_days(array: pa.Array, date_format: str, null_tokens: tuple[str, ...]) -
     array = plain(array)
     unreadable = 0
     if is_text(array.type):
-        texts = texts_of(array)
-        absent = pc.is_in(texts, value_set=text_array(null_tokens, texts.type))
-        texts = pc.if_else(absent, null_of(texts.type), texts)
+        texts = without(texts_of(array), null_tokens)
         array = _parse_days(texts, date_format)
         unreadable = array.null_count - texts.null_count
     elif not (pa.types.is_date(array.type) or pa.types.is_timestamp(array.type) or pa.types.is_null(array.type)):
@@ -182,7 +181,7 @@ def _parse_days(texts: pa.Array, date_format: str) -> pa.Array:
     # Arrow reads 30 February as 1 March. What does not come back as it was written is left to Python to judge.
     odd = filled(pc.not_equal(pc.strftime(parsed, format=date_format), texts.cast(pa.string())), False)
     wrong = [text for text in pc.unique(texts.filter(odd)).to_pylist() if not _is_date(text, date_format)]
-    return pc.if_else(pc.is_in(texts, value_set=text_array(wrong, texts.type)), null_of(parsed.type), parsed)
+    return pc.if_else(among(texts, wrong), null_of(parsed.type), parsed)
 
 
 def _is_date(text: str, date_format: str) -> bool:
@@ -198,9 +197,9 @@ def unescaped(array: pa.Array, labels: tuple[str, ...]) -> pa.Array:
     if not is_text(array.type):
         return array
     texts = texts_of(array)
-    known, bare = text_array(labels, texts.type), pc.utf8_slice_codeunits(texts, start=1)
-    escaped = pc.and_(pc.starts_with(texts, "'"), pc.invert(pc.is_in(texts, value_set=known)))
-    return pc.if_else(pc.and_(escaped, pc.is_in(bare, value_set=known)), bare, texts)
+    bare = pc.utf8_slice_codeunits(texts, start=1)
+    escaped = pc.and_(pc.starts_with(texts, "'"), pc.invert(among(texts, labels)))
+    return pc.if_else(pc.and_(escaped, among(bare, labels)), bare, texts)
 
 
 def encode_labels(array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
@@ -242,8 +241,8 @@ def _encode_dictionary(array: pa.DictionaryArray, labels: tuple[str, ...], null_
 
 def _unknown(texts: pa.Array, codes: Codes, null_tokens: tuple[str, ...]) -> Mask:
     """Which texts are neither a label nor missing. A label wins over a null token of the same spelling."""
-    absent = pc.or_(pc.is_in(texts, value_set=text_array(null_tokens, texts.type)), pc.is_null(texts))
-    return np.asarray((codes == MISSING) & ~_mask(absent))
+    absent = pc.or_(among(texts, null_tokens), pc.is_null(texts))
+    return np.asarray((codes == MISSING) & ~values_of(filled(absent, False)))
 
 
 def take_labels(labels: tuple[str, ...], codes: Codes) -> pa.Array:

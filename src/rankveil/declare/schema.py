@@ -32,6 +32,14 @@ from rankveil.errors import DomainError, PlanError, TableError
 FEWEST_ROWS = 2
 _MOST_SHOWN = 20
 _LARGEST_SUM = 1 << 62  # sums of a column stay inside int64
+_ADVICE = (
+    "Widen the range in the plan, or set clamp = true for the column.",
+    "Add the labels to the column's categories, taxonomy or label file.",
+    'Say in [table] of the plan what the point means: decimal = "." or thousands = "." (with decimal = ",").',
+    "Correct the kind of the column, its format or step, `decimal` or `thousands` in [table], or the table.",
+    "Set null = true for columns in which values may be missing.",
+)
+_WIDEN, _ADD_LABELS, _SAY_MARKS, _CORRECT, _ALLOW_NULL = _ADVICE
 
 
 @dataclass(frozen=True)
@@ -74,10 +82,29 @@ class Interest:
 
 
 @dataclass(frozen=True)
+class Never:
+    """A rule: no row matches this combination."""
+
+    combination: Combination
+
+    @property
+    def columns(self) -> Sequence[str]:
+        return tuple(self.combination)
+
+    def holds(self, codes: Mapping[str, Codes]) -> np.ndarray:
+        matched = [np.isin(codes[name], labels) for name, labels in self.combination.items()]
+        return np.asarray(~np.logical_and.reduce(matched), dtype=np.bool_)
+
+
+@dataclass(frozen=True)
 class Schema:
     columns: tuple[Column, ...]
     impossible: tuple[Combination, ...] = ()
     interest: tuple[Interest, ...] = ()
+
+    @property
+    def rules(self) -> tuple[Never, ...]:
+        return tuple(map(Never, self.impossible))
 
     @property
     def protected(self) -> tuple[Column, ...]:
@@ -153,18 +180,10 @@ def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: M
         entry = plan.columns[name]
         if isinstance(entry, DropColumn):
             continue
-        columns.append(
-            Column(
-                name=name,
-                kind=entry.kind,
-                domain=domain_of(entry, name, plan, marks),
-                role=entry.role,
-                allows_null=entry.null,
-                clamp=getattr(entry, "clamp", False) or getattr(entry, "bounds", "public") == "private",
-                null_tokens=null_tokens,
-                private_bounds=getattr(entry, "bounds", "public") == "private",
-            )
-        )
+        private = getattr(entry, "bounds", "public") == "private"
+        clamp = private or getattr(entry, "clamp", False)
+        domain = domain_of(entry, name, plan, marks)
+        columns.append(Column(name, entry.kind, domain, entry.role, entry.null, clamp, null_tokens, private))
     if not any(column.protected for column in columns):
         raise PlanError(
             "The plan protects no column: all are dropped or public.",
@@ -292,9 +311,11 @@ def refuse_misfits(table: Table, schema: Schema, tally: Tally, *, released: bool
         lines = [
             text + (f" The first is in {places[column.name]}." if column.name in places and not more else "")
             for column in refused
-            for more, text in enumerate(complaints[column])
+            for more, text in enumerate(complaints[column].values())
         ]
-        raise DomainError("\n".join(lines[:_MOST_SHOWN]), remedy=_remedy(columns, tally))
+        advice = set().union(*complaints.values())
+        advice -= {_CORRECT} if _SAY_MARKS in advice else set()
+        raise DomainError("\n".join(lines[:_MOST_SHOWN]), remedy=" ".join(each for each in _ADVICE if each in advice))
 
 
 def _fits(column: Column, released: bool) -> Fits:
@@ -327,37 +348,28 @@ def encode_batch(column: Column, array: pa.Array, *, released: bool = False) -> 
         ) from None
 
 
-def _missing_count(column: Column, misfits: Misfits) -> int:
-    """Values that are missing, as against those that got no code for another reason."""
-    labelled = isinstance(column.domain, Nominal) or column.domain.labels is not None
-    return misfits.without_code - misfits.unreadable - (misfits.outside if labelled else 0)
+def _complaints(column: Column, tally: Tally) -> dict[str, str]:
+    """What is to be said of a column, by the advice that goes with it."""
+    misfits, domain, found = tally.misfits[column.name], column.domain, {}
 
+    def said(count: int, what: str) -> str:
+        return f"column {column.name!r}: {count} of {tally.rows} {what}."
 
-def _complaints(column: Column, tally: Tally) -> list[str]:
-    misfits, total = tally.misfits[column.name], tally.rows
-    found = []
+    missing = misfits.without_code - misfits.unreadable  # as against what got no code for another reason
     if misfits.ambiguous:
-        found.append(
-            f"column {column.name!r}: {misfits.ambiguous} of {total} numbers have three digits after their only point,"
-            " which may be decimals or thousands."
-        )
+        what = "numbers have three digits after their only point, which may be decimals or thousands"
+        found[_SAY_MARKS] = said(misfits.ambiguous, what)
     elif misfits.unreadable:
-        what = {
-            "date": "are not dates in the declared format",
-            "integer": "are not whole numbers",
-        }.get(column.kind, "are not numbers")
-        found.append(f"column {column.name!r}: {misfits.unreadable} of {total} values {what}.")
-    if misfits.outside and isinstance(column.domain, Grid) and column.domain.labels is None:
-        if not column.clamp:
-            found.append(
-                f"column {column.name!r}: {misfits.outside} of {total} values lie outside the declared range"
-                f" {_range_text(column.domain)}."
-            )
-    elif misfits.outside:
-        found.append(f"column {column.name!r}: {misfits.outside} of {total} values are not among its categories.")
-    missing = _missing_count(column, misfits)
+        kinds = {"date": "are not dates in the declared format", "integer": "are not whole numbers"}
+        found[_CORRECT] = said(misfits.unreadable, f"values {kinds.get(column.kind, 'are not numbers')}")
+    if isinstance(domain, Nominal) or domain.labels is not None:
+        missing -= misfits.outside
+        if misfits.outside:
+            found[_ADD_LABELS] = said(misfits.outside, "values are not among its categories")
+    elif misfits.outside and not column.clamp:
+        found[_WIDEN] = said(misfits.outside, f"values lie outside the declared range {_range_text(domain)}")
     if missing > 0 and not column.allows_null:
-        found.append(f"column {column.name!r}: {missing} of {total} values are missing.")
+        found[_ALLOW_NULL] = said(missing, "values are missing")
     return found
 
 
@@ -366,27 +378,6 @@ def _range_text(grid: Grid) -> str:
         return f"{grid.lower} to {grid.lower + grid.width * grid.step + grid.beyond}"
     ends = grid.decode(np.array([0, grid.width]))
     return f"{ends[0].as_py()} to {ends[1].as_py()}"
-
-
-def _remedy(columns: list[Column], tally: Tally) -> str:
-    advice = []
-    found = tally.misfits
-    grids = [column for column in columns if isinstance(column.domain, Grid) and column.domain.labels is None]
-    if any(found[column.name].outside and not column.clamp for column in grids):
-        advice.append("Widen the range in the plan, or set clamp = true for the column.")
-    if any(found[column.name].outside for column in columns if column not in grids):
-        advice.append("Add the labels to the column's categories, taxonomy or label file.")
-    if any(found[column.name].ambiguous for column in columns):
-        advice.append(
-            'Say in [table] of the plan what the point means: decimal = "." or thousands = "." (with decimal = ",").'
-        )
-    elif any(found[column.name].unreadable for column in columns):
-        advice.append(
-            "Correct the kind of the column, its format or step, `decimal` or `thousands` in [table], or the table."
-        )
-    if any(_missing_count(column, found[column.name]) > 0 and not column.allows_null for column in columns):
-        advice.append("Set null = true for columns in which values may be missing.")
-    return " ".join(advice)
 
 
 def _listed(names: list[str]) -> str:

@@ -20,13 +20,15 @@ from rankveil import rules
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import CodeBatch, Dataset
 from rankveil.declare.domain import Codes
-from rankveil.draw.pieces import law_of, matches_any
+from rankveil.draw.pieces import law_of, no_row_obeys, values_again
+from rankveil.fit.limits import obeys
 from rankveil.fit.model import Model, inner_order, started
 from rankveil.fit.rows import RowSet
 from rankveil.measure.disorder import out_of_order
 from rankveil.noise import Sampler
 
 _BLOCK = 1 << 15
+_MOST_TRIES = 100  # for rows whose public values leave them little choice
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,22 @@ class ConditionalRows:
         """All rows in a random order, in blocks."""
         public = [column.name for column in self.dataset.schema.columns if not column.protected]
         for block in out_of_order(read_again(self.dataset, public, self.rows), self.rows, _BLOCK, sampler):
-            yield self._possible(self._block(block, sampler), frozenset(public), sampler)
+            yield self._block(block, sampler)
 
     def _block(self, public: CodeBatch, sampler: Sampler) -> CodeBatch:
+        """Protected values for some rows; those that break a rule are drawn again."""
+        made = self._drawn(public, sampler)
+        wrong = np.flatnonzero(~obeys(self.dataset.schema.rules, made))
+        for _ in range(_MOST_TRIES):
+            if not len(wrong):
+                return made
+            again = self._drawn({name: codes[wrong] for name, codes in public.items()}, sampler)
+            for name, codes in again.items():
+                made[name][wrong] = codes
+            wrong = wrong[~obeys(self.dataset.schema.rules, again)]
+        raise no_row_obeys()
+
+    def _drawn(self, public: CodeBatch, sampler: Sampler) -> dict[str, Codes]:
         marginals = self.model.marginals
         known = {name: marginals[name].small_cell_of(codes) for name, codes in public.items()}
         count = len(next(iter(known.values())))
@@ -52,22 +67,11 @@ class ConditionalRows:
             for place in sampler.permutation(len(self.model.movers)):
                 self.model.movers[place].move(rows, sampler)
         latent = inner_order(marginals, rows.cells, rows.weights, sampler)
-        codes = dict(public)
+        codes, laws, keys = {name: each.copy() for name, each in public.items()}, {}, {}
         for place, (name, marginal) in enumerate(marginals.items()):
             if name not in public:
-                law = law_of(marginal)
-                keys = law.keys(rows.cells[place], latent[:, place])
-                codes[name] = law.handed_out(keys, float(sampler.uniform(1)[0]), sampler)
-        return codes
-
-    def _possible(self, codes: dict[str, Codes], public: frozenset[str], sampler: Sampler) -> dict[str, Codes]:
-        """Rows that cannot occur take the protected values of other rows, until they can."""
-        for _ in range(20):
-            wrong = np.flatnonzero(matches_any(self.dataset.schema.impossible, codes))
-            if not len(wrong):
-                break
-            donors = sampler.permutation(len(next(iter(codes.values()))))[: len(wrong)]
-            for name, column in codes.items():
-                if name not in public:
-                    column[wrong] = column[np.resize(donors, len(wrong))]
+                laws[name] = law_of(marginal)
+                keys[name] = laws[name].keys(rows.cells[place], latent[:, place])
+                codes[name] = laws[name].handed_out(keys[name], float(sampler.uniform(1)[0]), sampler)
+        values_again(codes, self.dataset.schema.rules, laws, keys, sampler)
         return codes

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.declare.domain import Codes
-from rankveil.declare.schema import Combination
 from rankveil.draw.rows import PIECE_ROWS, Piece
 from rankveil.errors import PlanError
+from rankveil.fit.limits import Rule, obeys
 from rankveil.fit.marginal import Marginal
 from rankveil.fit.model import Model
 from rankveil.fit.strips import Strips, counts_of
@@ -33,17 +33,38 @@ _FEWEST_LATENT_BITS = 2  # with fewer, rounding could move a row to the cell bef
 _REACH = 16  # standard deviations from one end of a key's latent part to the other
 _FARTHEST = 3.9  # a latent value, and the jitter, so that their sum cannot leave the key
 _MOST_FRUITLESS = 20
+_TRIES_IN_CELLS = 8
 
 _NORMAL = np.array([NormalDist().inv_cdf((place + 0.5) / 256) for place in range(256)])
 
 Keys = NDArray[np.uint16]
 
 
+class _InCells:
+    """Values of single cells, for rows that break a rule with the one they were given."""
+
+    strips: Strips
+    cell_of_strip: NDArray[np.int64]  # in order
+
+    def inside(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
+        """One value in each of these cells, independent of each other."""
+        first = np.searchsorted(self.cell_of_strip, cells)
+        last = np.maximum(np.searchsorted(self.cell_of_strip, cells, side="right") - 1, first)
+        reach = np.append(0.0, self.strips.reach)
+        ranks = reach[first] + sampler.uniform(len(cells)) * (reach[last + 1] - reach[first])
+        strip = np.clip(np.searchsorted(self.strips.reach, ranks, side="right"), first, last)
+        width = self.strips.width[strip]
+        steps = np.minimum((sampler.uniform(len(cells)) * width).astype(np.int64), width - 1)
+        codes: Codes = self.strips.low[strip] + steps
+        return codes
+
+
 @dataclass(frozen=True)
-class ByRank:
+class ByRank(_InCells):
     """How the values of a numeric column are handed out to rows."""
 
     strips: Strips
+    cell_of_strip: NDArray[np.int64]
     cell_count: int
 
     def __post_init__(self) -> None:
@@ -64,6 +85,10 @@ class ByRank:
         inside = middle + np.floor(np.clip(latent, -_FARTHEST, _FARTHEST) * self._unit)
         return ((cells.astype(np.int64) << self._latent_bits) + inside.astype(np.int64)).astype(np.uint16)
 
+    def again(self, keys: Keys, sampler: Sampler) -> Codes:
+        """Other values in the rows' cells."""
+        return self.inside(keys.astype(np.int64) >> self._latent_bits, sampler)
+
     def handed_out(self, keys: Keys, phase: float, sampler: Sampler) -> Codes:
         """One value for each row of up to one piece."""
         # Rows drawn several times share a latent value; the jitter lets them part.
@@ -79,7 +104,7 @@ class ByRank:
 
 
 @dataclass(frozen=True)
-class ByCell:
+class ByCell(_InCells):
     """How labels are handed out to rows."""
 
     strips: Strips
@@ -88,6 +113,10 @@ class ByCell:
 
     def keys(self, cells: NDArray[Any], latent: Floats) -> Keys:
         return cells.astype(np.uint16)
+
+    def again(self, keys: Keys, sampler: Sampler) -> Codes:
+        """Other labels in the rows' cells."""
+        return self.inside(keys.astype(np.int64), sampler)
 
     def handed_out(self, keys: Keys, phase: float, sampler: Sampler) -> Codes:
         """One label for each row of up to one piece."""
@@ -124,9 +153,8 @@ Law = ByRank | ByCell
 
 def law_of(marginal: Marginal) -> Law:
     strips = marginal.strips()
-    if marginal.ordered:
-        return ByRank(strips, marginal.cell_count)
-    return ByCell(strips, marginal.cell_of(strips.low), marginal.cell_count)
+    law = ByRank if marginal.ordered else ByCell
+    return law(strips, marginal.cell_of(strips.low), marginal.cell_count)
 
 
 @dataclass(frozen=True)
@@ -139,10 +167,10 @@ class RowMaker:
     reach: Floats  # cumulative weights of these rows, up to 1
     phases: Floats  # of the roundings: of rows, and of each column's values
     piece_count: int
-    impossible: tuple[Combination, ...] = ()
+    obeyed: tuple[Rule, ...] = ()
 
     @classmethod
-    def of(cls, model: Model, piece_count: int, impossible: Sequence[Combination], sampler: Sampler) -> RowMaker:
+    def of(cls, model: Model, piece_count: int, obeyed: Sequence[Rule], sampler: Sampler) -> RowMaker:
         order = sampler.permutation(len(model.weights))
         laws = tuple(map(law_of, model.marginals.values()))
         keys = tuple(
@@ -151,49 +179,64 @@ class RowMaker:
         )
         reach = np.cumsum(model.weights[order])
         phases = sampler.uniform(len(laws) + 1)
-        return cls(tuple(model.marginals), laws, keys, reach / reach[-1], phases, piece_count, tuple(impossible))
+        return cls(tuple(model.marginals), laws, keys, reach / reach[-1], phases, piece_count, tuple(obeyed))
 
     def make(self, piece: Piece) -> dict[str, Codes]:
-        """The rows of a piece, none of them impossible: the same whenever and wherever it is made."""
+        """The rows of a piece, all of which obey the rules: the same whenever and wherever it is made."""
         sampler = Sampler(KeyedSource(piece.key))
         # floor(x + v) + floor(x + v + 1/P) + ... = floor(P x + P v): the roundings of all pieces add up to one.
         made = self._rows(piece.rows, (self.phases + piece.number / self.piece_count) % 1.0, sampler)
-        return self._possible(made, piece.rows, sampler) if self.impossible else made
+        return self._obeying(made, piece.rows, sampler) if self.obeyed else made
 
     def _rows(self, count: int, phases: Floats, sampler: Sampler) -> dict[str, Codes]:
         chosen = np.repeat(np.arange(len(self.reach)), counts_of(self.reach, count, float(phases[0])))
         chosen = chosen[sampler.shuffle(count)]
-        return {
+        made = {
             name: law.handed_out(keys.take(chosen), float(phase), sampler)
             for name, law, keys, phase in zip(self.names, self.laws, self.keys, phases[1:], strict=True)
         }
+        if self.obeyed:
+            keys_of = {name: keys.take(chosen) for name, keys in zip(self.names, self.keys, strict=True)}
+            values_again(made, self.obeyed, dict(zip(self.names, self.laws, strict=True)), keys_of, sampler)
+        return made
 
-    def _possible(self, made: dict[str, Codes], wanted: int, sampler: Sampler) -> dict[str, Codes]:
-        """Rows that cannot occur replaced by further draws."""
+    def _obeying(self, made: dict[str, Codes], wanted: int, sampler: Sampler) -> dict[str, Codes]:
+        """Rows that still break a rule replaced by further draws."""
         kept: list[dict[str, Codes]] = []
         missing, fruitless = wanted, 0
         while True:
-            possible = np.flatnonzero(~matches_any(self.impossible, made))[:missing]
-            kept.append({name: codes[possible] for name, codes in made.items()})
-            missing -= len(possible)
+            good = np.flatnonzero(obeys(self.obeyed, made))[:missing]
+            kept.append({name: codes[good] for name, codes in made.items()})
+            missing -= len(good)
             if not missing:
                 return {name: np.concatenate([part[name] for part in kept]) for name in self.names}
-            fruitless = 0 if len(possible) else fruitless + 1
+            fruitless = 0 if len(good) else fruitless + 1
             if fruitless > _MOST_FRUITLESS:
-                raise PlanError(
-                    "The combinations that the plan calls impossible leave no row that the released model can give.",
-                    cost="The budget is spent, and no release was written.",
-                    remedy="Check the entries of `impossible`.",
-                )
+                raise no_row_obeys()
             made = self._rows(max(missing, min(wanted, 1024)), sampler.uniform(len(self.phases)), sampler)
 
 
-def matches_any(combinations: Sequence[Combination], codes: Mapping[str, Codes]) -> NDArray[np.bool_]:
-    """Which rows match one of the combinations."""
-    matched = np.zeros(len(next(iter(codes.values()))), np.bool_)
-    for combination in combinations:
-        here = np.ones(len(matched), np.bool_)
-        for name, labels in combination.items():
-            here &= np.isin(codes[name], labels)
-        matched |= here
-    return matched
+def values_again(
+    made: dict[str, Codes],
+    obeyed: Sequence[Rule],
+    laws: Mapping[str, Law],
+    keys: Mapping[str, Keys],
+    sampler: Sampler,
+) -> None:
+    """Rows that break a rule get other values in the cells they have, in the columns that the rule is about."""
+    for rule in obeyed:
+        again = [name for name in rule.columns if name in laws]
+        for _ in range(_TRIES_IN_CELLS):
+            wrong = np.flatnonzero(~rule.holds(made))
+            if not len(wrong):
+                break
+            for name in again:
+                made[name][wrong] = laws[name].again(keys[name][wrong], sampler)
+
+
+def no_row_obeys() -> PlanError:
+    return PlanError(
+        "The plan's rules leave no row that the released model can give.",
+        cost="The budget is spent, and no release was written.",
+        remedy="Check [[rule]] and [[impossible]] in the plan.",
+    )

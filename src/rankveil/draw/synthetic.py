@@ -19,5 +19,5 @@ def draw(model: Model, measured: Measurements, dataset: Dataset, source: RandomS
         stream = ConditionalRows(dataset, model, measured.rows).draw(sampler)
         return Rows(*facts, row_aligned=False, stream=stream, linkage=measured.linkage)
     pieces = cut(measured.rows, source)
-    maker = RowMaker.of(model, len(pieces), measured.schema.impossible, sampler)
+    maker = RowMaker.of(model, len(pieces), measured.schema.rules, sampler)
     return Rows(*facts, row_aligned=False, pieces=pieces, make=maker.make, linkage=measured.linkage)

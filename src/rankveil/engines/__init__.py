@@ -2,7 +2,8 @@
 
 from rankveil.engines.engine import Engine, Map, Meter, RowProgress, RowsDone, RowsToCome, metered, no_meter, silent
 from rankveil.engines.local import LocalEngine
-from rankveil.engines.source import open_table
+from rankveil.engines.source import first_rows, open_table
+from rankveil.engines.spark.engine import engine_for
 from rankveil.engines.table import Piece, Table
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "RowsDone",
     "RowsToCome",
     "Table",
+    "engine_for",
+    "first_rows",
     "metered",
     "no_meter",
     "open_table",

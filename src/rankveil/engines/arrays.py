@@ -51,6 +51,16 @@ def null_of(kind: pa.DataType) -> pa.Scalar:
     return pa.nulls(1, kind)[0]
 
 
+def among(texts: pa.Array, values: Sequence[str]) -> pa.Array:
+    """Which texts are one of these."""
+    return pc.is_in(texts, value_set=text_array(values, texts.type))
+
+
+def without(texts: pa.Array, values: Sequence[str]) -> pa.Array:
+    """With null in the place of every text that is one of these."""
+    return pc.if_else(among(texts, values), null_of(texts.type), texts)
+
+
 def filled(array: pa.Array, value: bool | int) -> pa.Array:
     """With this value in the place of every null."""
     return pc.fill_null(array, value_array(np.array([value]))[0].cast(array.type))

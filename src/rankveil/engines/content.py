@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rankveil.engines.arrays import filled, is_text, nulls_of, text_array, value_array, values_of
+from rankveil.engines.arrays import among, filled, is_text, nulls_of, text_array, value_array, values_of, without
 from rankveil.engines.spelling import FALSE_TEXTS, PLAIN, TRUE_TEXTS, Marks, respelled
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -189,9 +189,9 @@ def _spread(listed: Words, places: pa.Array) -> Words:
 def _of_column_of_texts(texts: pa.Array, reading: _ColumnReading | None) -> Words:
     """Read all at once where all are numbers, else each different text once; both give the same words."""
     if reading is None and _likely_numbers(texts.slice(0, _LOOK)):
-        for made in (_unchanged, _without_missing):
+        for as_written in (True, False):
             try:
-                numbers = made(texts).cast(pa.float64())
+                numbers = (texts if as_written else _without_missing(texts)).cast(pa.float64())
             except pa.ArrowInvalid:
                 continue
             if pc.all(pc.is_finite(numbers), min_count=0).as_py():
@@ -207,13 +207,8 @@ def _likely_numbers(texts: pa.Array) -> bool:
     return bool(_matching(plain, _NUMBER).all())
 
 
-def _unchanged(texts: pa.Array) -> pa.Array:
-    return texts
-
-
 def _without_missing(texts: pa.Array) -> pa.Array:
-    texts = pc.utf8_trim_whitespace(texts)
-    return pc.if_else(_among(texts, _MISSING_TEXTS), pa.nulls(1, texts.type)[0], texts)
+    return without(pc.utf8_trim_whitespace(texts), _MISSING_TEXTS)
 
 
 def _of_numbers(array: pa.Array) -> Words:
@@ -250,10 +245,10 @@ def _of_texts(texts: pa.Array, reading: _ColumnReading | None = None) -> Words:
     """Words of texts, each read by itself: missing, a number, a point in time, a time of day, a truth value, a text."""
     texts = pc.utf8_trim_whitespace(texts)
     missing = (*_MISSING_TEXTS, *(reading.null_values if reading is not None else ()))
-    absent = values_of(filled(pc.or_kleene(_among(texts, missing), pc.is_null(texts)), False))
+    absent = values_of(filled(pc.or_kleene(among(texts, missing), pc.is_null(texts)), False))
     lower = pc.utf8_lower(texts)
     truths = ("true", "false") if reading is None or not reading.truth else (*TRUE_TEXTS, *FALSE_TEXTS)
-    words = _of_bytes(pc.if_else(_among(lower, truths), lower, texts))
+    words = _of_bytes(pc.if_else(among(lower, truths), lower, texts))
     moments = _matching(texts, _MOMENT)
     words[moments] = _of_moment_texts(texts.filter(value_array(moments)), words[moments], reading)
     clocks = _matching(texts, _CLOCK)
@@ -337,10 +332,6 @@ def _letters() -> Words:
 
 def _powers(count: int) -> Words:
     return np.multiply.accumulate(np.full(count, _POWER))
-
-
-def _among(texts: pa.Array, values: Sequence[str]) -> pa.Array:
-    return pc.is_in(texts, value_set=text_array(values, texts.type))
 
 
 def _matching(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:

@@ -1,7 +1,10 @@
-"""What runs folds: on this machine (local.py), or on many (spark/). An engine never decides what is private.
+"""Statistics as folds over record batches, and what runs them: on this machine (local.py), or on many (spark/).
 
-Guarantee    Every engine gives the same state for the same rows, bit for bit: see fold.py. Engines draw no randomness;
-             work that is repeated after a failure changes nothing.
+Guarantee    Every engine gives the same state for the same rows, bit for bit. Engines draw no randomness; work that is
+             repeated after a failure changes nothing. An engine never decides what is private.
+Argument     The state does not depend on how the rows are cut into batches or in which order batches are merged, if
+             `merge` is associative and commutative and `step` adds one batch. All statistics of rankveil are sums of
+             integers, so it is so bit for bit.
 """
 
 from __future__ import annotations
@@ -12,11 +15,29 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from rankveil.engines.fold import Fold, State
 from rankveil.engines.table import Table
 
+State = TypeVar("State")
 Item = TypeVar("Item")
 Made = TypeVar("Made")
+
+
+class Fold(Protocol, Generic[State]):
+    """A statistic: deterministic, no randomness, and its state does not grow with the number of rows.
+
+    Folds travel to other processes and machines: plain pickle must do, so they are frozen dataclasses, not closures.
+    `step` and `merge` may change their first argument in place; a state belongs to one thread at a time.
+    """
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    def zero(self) -> State: ...
+
+    def step(self, state: State, batch: pa.RecordBatch) -> State: ...
+
+    def merge(self, first: State, second: State) -> State: ...
+
 
 RowProgress = Callable[[int], None]
 """Is told the number of rows that were just done, in any order, from one thread at a time."""

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from rankveil.engines.engine import Item, Made, Map, RowProgress, RowsToCome, silent
-from rankveil.engines.fold import Fold, State
+from rankveil.engines.engine import Fold, Item, Made, Map, RowProgress, RowsToCome, State, silent
 from rankveil.engines.source import open_table
 from rankveil.engines.table import Piece, Table
 

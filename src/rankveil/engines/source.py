@@ -1,9 +1,17 @@
-"""Tables to open: CSV and Parquet files, folders and patterns of them, pandas and polars frames, Arrow tables."""
+"""Tables to open: CSV and Parquet files, folders and patterns of them, pandas and polars frames, Arrow tables.
+
+Guarantee    A frame that is wrong in itself (places outside its memory, bytes that are no text, more rows than memory
+             for them) is refused before a value of it is used, and so is one that its own library cannot hand over.
+Argument     Arrow checks every buffer, offset and index against the memory there is. Types without memory of their own,
+             such as Arrow's null, may claim any number of rows; so some column has to hold a bit for each.
+"""
 
 from __future__ import annotations
 
 import glob
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -15,14 +23,12 @@ import pyarrow.parquet as papq
 
 from rankveil.engines.arrays import value_array
 from rankveil.engines.dialect import look_at
-from rankveil.engines.held import check_before, check_held, foreign_code
 from rankveil.engines.spelling import number_texts
-from rankveil.engines.table import Part, Piece, Table, unreadable
-from rankveil.errors import TableError
-
-__all__ = ["MOST_COLUMNS", "Part", "Piece", "Table", "open_table"]
+from rankveil.engines.table import Part, Table, unreadable
+from rankveil.errors import RankveilError, TableError
 
 MOST_COLUMNS = 1000
+_ROWS_OF_NOTHING = 1 << 20  # that a table may have without memory for them
 
 
 def open_table(source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
@@ -30,7 +36,7 @@ def open_table(source: object, *, separator: str | None = None, encoding: str | 
 
     A path may name a file, a folder whose files are the parts of one table, or a pattern such as `2031-*.parquet`.
     """
-    if type(source).__module__.startswith("pyspark."):
+    if is_spark_frame(source):
         from rankveil.engines.spark.table import frame_table
 
         return frame_table(source)
@@ -38,6 +44,18 @@ def open_table(source: object, *, separator: str | None = None, encoding: str | 
     table = _open_memory(source) if path is None else _open_path(path, separator, encoding)
     check_names(table)
     return table
+
+
+def is_spark_frame(source: object) -> bool:
+    """Whether something is a data frame of PySpark, classic or Connect. Does not import PySpark."""
+    kind = type(source)
+    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
+
+
+def first_rows(frame: Any, count: int) -> pa.Table | None:
+    """The first rows of a frame that a release has made; None for Spark's, which would have to be computed."""
+    # pandas, polars and Arrow all slice rows this way
+    return None if is_spark_frame(frame) else pa.table(frame[:count])
 
 
 def _open_path(path: Path, separator: str | None, encoding: str | None) -> Table:
@@ -122,7 +140,7 @@ def _other_columns(path: Path, first: Path, other: Path, what: str) -> TableErro
 
 def _open_memory(source: object) -> Table:
     library = type(source).__module__.partition(".")[0]
-    with foreign_code():
+    with _foreign_code():
         if isinstance(source, pa.Table):
             table, kind = source, "arrow"
         elif isinstance(source, pa.RecordBatch):
@@ -130,7 +148,7 @@ def _open_memory(source: object) -> Table:
         elif library == "pandas" and hasattr(source, "columns"):
             table, kind = pa.Table.from_pandas(_without_guessing(source), preserve_index=False), "pandas"
         elif hasattr(source, "__arrow_c_stream__"):
-            check_before(source)
+            _check_before(source)
             table, kind = pa.table(source), "polars" if library == "polars" else "arrow"
         else:
             raise TableError(
@@ -138,8 +156,45 @@ def _open_memory(source: object) -> Table:
                 remedy="Give a path, a pandas or polars frame, or anything with the Arrow C stream.",
             )
         made = Table("in memory", kind, table.schema, _memory=table)
-        check_held(made, table)
+        _check_held(made, table)
     return made
+
+
+@contextmanager
+def _foreign_code() -> Iterator[None]:
+    """What goes wrong in another library is said in our words. Its own may quote data."""
+    try:
+        yield
+    except RankveilError:
+        raise
+    except Exception as error:
+        raise unreadable("in memory", error) from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of libraries written in Rust; it is no Exception
+            raise
+        raise unreadable("in memory", ValueError()) from None
+
+
+def _check_before(source: object) -> None:
+    """Refuse a frame that its own library dies of while it hands it over: polars, of a name that holds NUL."""
+    for place, name in enumerate(getattr(source, "columns", ()), start=1):
+        if isinstance(name, str) and "\0" in name:
+            raise TableError(f"Table in memory: the name of column {place} holds NUL.", remedy="Give it another name.")
+
+
+def _check_held(table: Table, held: pa.Table) -> None:
+    """Refuse what is wrong in itself, or could not be given back in the kind it came in."""
+    held.schema.names  # noqa: B018 - an error if one is no text
+    held.schema.pandas_metadata  # noqa: B018
+    held.validate()  # its form, in no time whatever the number of rows
+    if held.num_rows > max(8 * held.get_total_buffer_size(), _ROWS_OF_NOTHING):
+        raise TableError(
+            f"Table {table.name} claims {held.num_rows} rows, and has no memory that could hold them.",
+            remedy="Check how it was made; a column of Arrow's type null holds no values.",
+        )
+    held.validate(full=True)
+    if table.format != "pandas":  # its types are told by metadata that belong to a result
+        table.rebuild(held.schema.empty_table())
 
 
 def _without_guessing(frame: Any) -> Any:

@@ -7,6 +7,7 @@ the same values, read in less time.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -152,6 +153,21 @@ class Table:
                 strings_can_be_null=False,
             ),
         }
+
+    def digest(self) -> bytes:
+        """A fingerprint of types and values of a table in memory, by which ledgers of format 1 knew it."""
+        digest = hashlib.sha256(self.schema.remove_metadata().to_string().encode())
+        for name in self.schema.names:
+            chunks = [batch.column(name) for batch in self.batches([name])]
+            joined = pa.chunked_array(chunks, self.schema.field(name).type).combine_chunks()
+            joined = joined.dictionary_decode() if pa.types.is_dictionary(joined.type) else joined
+            digest.update(f"\0{name}\0{len(joined)}\0".encode())
+            sink = pa.BufferOutputStream()
+            flat = pa.concat_arrays([joined]) if isinstance(joined, pa.Array) else joined
+            with pa.ipc.new_stream(sink, pa.schema([("x", flat.type)])) as writer:
+                writer.write_batch(pa.record_batch([flat], names=["x"]))
+            digest.update(sink.getvalue())
+        return digest.digest()
 
     def unescaped(self, known: Sequence[str]) -> Table:
         """A released text file without the apostrophe of escaped formulas before names that are `known` without it."""

@@ -55,7 +55,7 @@ class Cells:
 
 def cells_of(column: Column, original: Codes, released: Codes) -> Cells:
     if isinstance(column.domain, Grid) and column.domain.width >= QUANTILE_BINS:
-        starts = _starts_of_bins(original)
+        starts = quantile_starts(original, QUANTILE_BINS)
         count = len(starts) + 1
         places = [np.searchsorted(starts, codes, side="right") for codes in (original, released)]
     else:
@@ -67,11 +67,12 @@ def cells_of(column: Column, original: Codes, released: Codes) -> Cells:
     return Cells(before, after, count + 1)
 
 
-def _starts_of_bins(codes: Codes) -> Codes:
+def quantile_starts(codes: Codes, parts: int, *, first: int = 1) -> Codes:
+    """Where parts of about as many present values each begin; a heap, on which two quantiles fall, is one by itself."""
     present: Codes = codes[codes != MISSING]
     if len(present) == 0:
         return present
-    quantiles = np.quantile(present, np.arange(1, QUANTILE_BINS) / QUANTILE_BINS, method="higher")
+    quantiles = np.quantile(present, np.arange(first, parts) / parts, method="higher")
     heaps = quantiles[1:][np.diff(quantiles) == 0]
     starts: Codes = np.unique(np.concatenate([quantiles, heaps + 1])).astype(np.int64)
     return starts
@@ -82,11 +83,6 @@ def total_variation(cells: Cells) -> float:
         np.bincount(side, minlength=cells.count) / max(1, len(side)) for side in (cells.original, cells.released)
     )
     return float(np.abs(before - after).sum()) / 2
-
-
-def pair_total_variation(first: Cells, second: Cells) -> float:
-    """Over all combinations of their cells."""
-    return total_variation(pair_of(first, second))
 
 
 def pair_of(first: Cells, second: Cells) -> Cells:

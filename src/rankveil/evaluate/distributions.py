@@ -110,7 +110,7 @@ def _edges(grid: Grid, codes: Codes) -> tuple[Shares, bool, bool]:
     if grid.log:
         edges = np.expm1(np.linspace(np.log1p(start), np.log1p(end), _BINS + 1))
         return np.unique(np.rint(edges)), gathered, True
-    step = max(1, round((end - start) / _BINS))
+    step = -(-(end - start) // _BINS)  # rounded up: never more bins than that
     # Whole steps, so that no bin holds more values of the grid than its neighbour.
     return np.arange(start, end + step, step, dtype=np.float64), gathered, False
 

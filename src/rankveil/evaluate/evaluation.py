@@ -11,16 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
 from rankveil.certificate import Certificate
-from rankveil.declare import Plan, Records, Schema, declare, encode
-from rankveil.declare.domain import MISSING, Grid
+from rankveil.declare import Plan, Schema, declare, encode
 from rankveil.engines import Table, open_table
-from rankveil.errors import MissingExtraError, PlanError, TableError
-from rankveil.evaluate.learning import learning_scores, propensity_auc
-from rankveil.evaluate.measuring import measure_all, measure_details
+from rankveil.errors import MissingExtraError, TableError
+from rankveil.evaluate.learning import check_target, learning_scores, propensity_auc
+from rankveil.evaluate.measuring import measure_all, measure_details, on_common_ranges
 from rankveil.evaluate.results import Evaluation
 from rankveil.evaluate.scores import with_scores
 from rankveil.methods import method_named
@@ -46,11 +44,7 @@ def evaluate(
     a learner is taught to predict the column `target` by the release and examined on `test`, real records that were
     not released.
     """
-    if (target is None) != (test is None):
-        raise PlanError(
-            "A target without a test table, or a test table without a target.",
-            remedy="Give both: --target COLUMN --test TABLE (Python: target and test), or neither.",
-        )
+    check_target(target, test)
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     release = release_file(Path(release)) if isinstance(release, str | Path) else release
     if row_aligned is None:
@@ -63,7 +57,7 @@ def evaluate(
     opened_release = open_table(release, separator=plan.table.separator).unescaped(schema.names)
     released = encode(_with_columns(opened_release, schema), schema, released=True)
     progress("measuring columns and pairs")
-    ranged = _with_ranges(original, released)
+    ranged = on_common_ranges(original, released)
     result = measure_all(*ranged, row_aligned=row_aligned)
     progress("measuring groups of people")
     result = measure_details(result, *ranged)
@@ -118,20 +112,3 @@ def _with_columns(table: Table, schema: Schema) -> Table:
             remedy="Evaluate a release against the table and the plan it was made from.",
         )
     return table
-
-
-def _with_ranges(original: Records, released: Records) -> tuple[Records, Records]:
-    """Where the plan leaves a column's bounds to be found, the range of both tables stands in for public ones."""
-    columns, tables = list(original.schema.columns), (dict(original.codes), dict(released.codes))
-    for place, column in enumerate(columns):
-        present = np.concatenate([codes[column.name][codes[column.name] != MISSING] for codes in tables])
-        if column.private_bounds and isinstance(column.domain, Grid) and len(present):
-            low, high = int(present.min()), int(present.max())
-            grid = replace(
-                column.domain, lower=column.domain.lower + low * column.domain.step, width=max(1, high - low)
-            )
-            columns[place] = replace(column, domain=grid)
-            for codes in tables:
-                codes[column.name] = np.where(codes[column.name] == MISSING, MISSING, codes[column.name] - low)
-    schema = replace(original.schema, columns=tuple(columns))
-    return Records(schema, tables[0], original.row_count), Records(schema, tables[1], released.row_count)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rankveil.declare import Column, Records
 from rankveil.declare.domain import MISSING, Grid
-from rankveil.errors import MissingExtraError, TableError
+from rankveil.errors import MissingExtraError, PlanError, TableError
 from rankveil.noise import Sampler, SeededSource
 
 _MOST_ROWS = 10_000
@@ -37,6 +37,14 @@ class Learning:
     taught_by_original: float | None
     test_rows: int
     guessing: float = 0.0  # the score of the best single answer, given without looking
+
+
+def check_target(target: str | None, test: object) -> None:
+    if (target is None) != (test is None):
+        raise PlanError(
+            "A target without a test table, or a test table without a target.",
+            remedy="Give both: --target COLUMN --test TABLE (Python: target and test), or neither.",
+        )
 
 
 def propensity_auc(original: Records, released: Records) -> float:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from rankveil.declare import Column, Records
-from rankveil.declare.domain import Grid
+from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.errors import TableError
 from rankveil.evaluate import measures
 from rankveil.evaluate.distances import (
@@ -133,3 +133,22 @@ def _correlations(
 def _mean(values: Iterable[float | None]) -> float | None:
     present = [value for value in values if value is not None]
     return float(np.mean(present)) if present else None
+
+
+def on_common_ranges(original: Records, released: Records) -> tuple[Records, Records]:
+    """Where the plan leaves a column's bounds to be found, the range of both tables stands in for public ones."""
+    columns, tables = list(original.schema.columns), (dict(original.codes), dict(released.codes))
+    for place, column in enumerate(columns):
+        present = np.concatenate([codes[column.name][codes[column.name] != MISSING] for codes in tables])
+        if column.private_bounds and isinstance(column.domain, Grid) and len(present):
+            low, high = int(present.min()), int(present.max())
+            lower = column.domain.lower + low * column.domain.step
+            columns[place] = replace(column, domain=replace(column.domain, lower=lower, width=max(1, high - low)))
+            for codes in tables:
+                codes[column.name] = moved(codes[column.name], -low)
+    schema = replace(original.schema, columns=tuple(columns))
+    return Records(schema, tables[0], original.row_count), Records(schema, tables[1], released.row_count)
+
+
+def moved(codes: Codes, by: int) -> Codes:
+    return np.where(codes == MISSING, MISSING, codes + by)

@@ -25,13 +25,8 @@ from rankveil.noise import Sampler, SeededSource
 QUERIES = 500
 
 
-def query_error(original: Records, released: Records, targets: Sequence[tuple[Column, ...]]) -> float:
-    """Mean absolute error of the shares, over questions about randomly chosen `targets`."""
-    return ask(original, released, targets).mean
-
-
 def ask(original: Records, released: Records, targets: Sequence[tuple[Column, ...]]) -> Queries:
-    """The same questions of both tables."""
+    """The same questions about randomly chosen `targets` of both tables; errors are of shares of rows."""
     sampler = Sampler(SeededSource(_seed(original.schema)))
     answers = np.empty((QUERIES, 2))
     for query, choice in enumerate((sampler.uniform(QUERIES) * len(targets)).astype(np.int64)):

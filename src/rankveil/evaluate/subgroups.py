@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rankveil.declare import Column, Records
 from rankveil.declare.domain import MISSING, Codes, Grid
-from rankveil.evaluate.distances import Cells, chance_variation
+from rankveil.evaluate.distances import Cells, chance_variation, quantile_starts
 from rankveil.evaluate.results import Subgroup
 
 FEWEST_JUDGED = 100
@@ -56,15 +56,12 @@ def _groups(column: Column, original: Codes, released: Codes) -> tuple[list[str]
 
 def _fifths(grid: Grid, codes: Codes) -> tuple[list[str], Codes]:
     """Parts of about a fifth of the rows each, fewer where a value is very common, and the codes they start at."""
-    present = codes[codes != MISSING]
-    if len(present) == 0:
-        return [], np.zeros(0, np.int64)
-    quantiles = np.quantile(present, np.arange(_PARTS) / _PARTS, method="higher")
-    # A heap is a part of its own.
-    heaps = quantiles[1:][np.diff(quantiles) == 0] + 1
-    candidates = np.unique(np.concatenate([quantiles, heaps])).astype(np.int64)
-    starts: Codes = candidates[candidates <= present.max()]
-    ends = [*(starts[1:] - 1).tolist(), int(present.max())]
+    candidates = quantile_starts(codes, _PARTS, first=0)
+    if len(candidates) == 0:
+        return [], candidates
+    largest = int(codes.max())
+    starts: Codes = candidates[candidates <= largest]
+    ends = [*(starts[1:] - 1).tolist(), largest]
     texts = [[_as_text(grid, code) for code in codes] for codes in (starts.tolist(), ends)]
     return [low if low == high else f"{low} to {high}" for low, high in zip(*texts, strict=True)], starts
 

@@ -24,6 +24,7 @@ from rankveil.fit.marginal import Marginal, marginal_of
 from rankveil.fit.prior import Evidence, curves
 from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
+from rankveil.fit.threads import on_one_thread
 from rankveil.measure.measurements import ColumnMeasurement, Level, NoiseLaw
 from rankveil.rules import CURVE_POINTS, FALSE_ALARMS, FEW_VALUES, MOST_CELLS
 
@@ -34,6 +35,7 @@ _EVERYWHERE = 1e-8  # of the records are expected evenly spread, so that no cell
 _SUM = 0.05  # deviation of n, in deviations of a count: nearly none
 
 
+@on_one_thread
 def fit_columns(
     measured: Mapping[str, ColumnMeasurement], rows: int, *, most_cells: int, least_mass: float
 ) -> dict[str, Marginal]:

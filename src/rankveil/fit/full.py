@@ -4,8 +4,9 @@ The optimum of terms.py in its dual form: the maximum of
 
     sum over measured cells (parameter · measured - penalty · parameter² / 2)  -  n log(sum over all cells exp(...)),
 
-penalty = variance / (expected · prior variance), which is concave and smooth. It is found by a quasi-Newton method
-(L-BFGS). Sums over the signs of yes/no columns are one Walsh-Hadamard transform, however many parities were measured.
+penalty = variance / (expected · prior variance), which is concave and smooth; where cells are tied to their neighbours
+(departures.py) parameters are those of waves. It is found by a quasi-Newton method (L-BFGS).
+Sums over the signs of yes/no columns are one Walsh-Hadamard transform, however many parities were measured.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ class FullTable:
     def __init__(self, sizes: Sequence[int], terms: Sequence[Term], total: float) -> None:
         self.cells: list[Cells] = list(np.indices(sizes, dtype=np.uint16).reshape(len(sizes), -1))
         self._sizes, self._total = tuple(sizes), total
-        self._tables = [(term, term.sums(self.cells)) for term in terms if term.mask < 0]
+        self._tables = [(term, term.sums(self.cells)) for term in terms if term.mask < 0 and not term.fixed]
+        self._start = np.zeros(full_size(sizes))
+        for term in terms:
+            if term.fixed:
+                self._start += term.parameters[term.sums(self.cells)]
         self._parities = [term for term in terms if term.mask >= 0]
         self._signed = sorted({column for term in self._parities for column in term.columns})
         self._others = tuple(axis for axis in range(len(sizes)) if axis not in self._signed)
@@ -41,15 +46,15 @@ class FullTable:
         self._places = np.array([sum(bit[column] for column in term.columns) for term in self._parities], np.int64)
         tables = [term for term, _ in self._tables]
         self._penalty = np.concatenate(
-            [term.variance / (term.expected * term.prior_variance) for term in tables]
-            + [[(term.variance / term.prior_variance / term.expected).sum()] for term in self._parities]
+            [_penalty(term) for term in tables] + [[_penalty(term).sum()] for term in self._parities]
         )
         expected = [term.expected for term in tables] + [
             np.array([4 / (1 / term.expected).sum()]) for term in self._parities
         ]
         self._scale = 1 / np.sqrt(np.concatenate(expected) + self._penalty)  # all parameters bend about equally
         self._measured = np.concatenate(
-            [term.measured for term in tables] + [[term.measured[0] - term.measured[1]] for term in self._parities]
+            [_in_waves(term, term.measured) for term in tables]
+            + [[term.measured[0] - term.measured[1]] for term in self._parities]
         )
 
     def fitted(self) -> Floats:
@@ -57,15 +62,15 @@ class FullTable:
         found = minimised(self._objective, np.zeros(len(self._scale)), rules.FULL_STEPS)
         parameters, start = found * self._scale, 0
         for term, _ in self._tables:
-            term.parameters = parameters[start : start + len(term.measured)]
+            term.parameters = _in_cells(term, parameters[start : start + len(term.measured)])
             start += len(term.measured)
         for term, value in zip(self._parities, parameters[start:], strict=True):
             term.parameters = np.array([value, -value])
-        return self._masses(parameters)[1]
+        return np.where(self._start == 0, self._masses(parameters)[1], 0.0)
 
     def _masses(self, parameters: Floats) -> tuple[float, Floats]:
         """The logarithm of the sum of all cells' weights, and the cells' masses."""
-        log_weight, start = np.zeros(self._sizes), 0
+        log_weight, start = self._start.reshape(self._sizes).copy(), 0
         if self._parities:
             signs = np.zeros(1 << len(self._signed))
             signs[self._places] = parameters[len(parameters) - len(self._parities) :]
@@ -73,7 +78,7 @@ class FullTable:
             log_weight += walsh(signs).reshape(shape)
         flat = log_weight.ravel()
         for term, index in self._tables:
-            flat += parameters[start : start + len(term.measured)][index]
+            flat += _in_cells(term, parameters[start : start + len(term.measured)])[index]
             start += len(term.measured)
         highest = float(flat.max())
         mass = np.exp(flat - highest)
@@ -83,13 +88,28 @@ class FullTable:
     def _objective(self, scaled: Floats) -> tuple[float, Floats]:
         parameters = scaled * self._scale
         log_sum, mass = self._masses(parameters)
-        sums = [term.fitted(index, mass) for term, index in self._tables]
+        sums = [_in_waves(term, term.fitted(index, mass)) for term, index in self._tables]
         if self._parities:
             signed = mass.reshape(self._sizes).sum(axis=self._others).ravel()
             sums.append(walsh(signed)[self._places])
         pull = self._penalty * parameters
         value = self._total * log_sum - parameters @ self._measured + parameters @ pull / 2
         return float(value), (np.concatenate(sums) - self._measured + pull) * self._scale
+
+
+def _penalty(term: Term) -> Floats:
+    """Of every parameter, or of every wave of them where neighbours are tied to each other."""
+    if term.departures is None:
+        return np.asarray(term.variance / (term.expected * rules.LARGEST_PRIOR_VARIANCE), dtype=np.float64)
+    return (term.variance / term.departures.level * term.departures.precision).ravel()
+
+
+def _in_waves(term: Term, cells: Floats) -> Floats:
+    return cells if term.departures is None else term.departures.in_waves(cells)
+
+
+def _in_cells(term: Term, waves: Floats) -> Floats:
+    return waves if term.departures is None else term.departures.in_cells(waves)
 
 
 def walsh(values: Floats) -> Floats:

@@ -199,6 +199,13 @@ class OrderedMarginal(_Replaceable):
     def cell_order(self) -> NDArray[np.int64]:
         return np.arange(self.cell_count)
 
+    def probes(self, count: int) -> Codes:
+        """Codes that stand for all: the ends of every base cell and some between; and missing."""
+        low, high = np.append(0, self.edges), np.append(self.edges, self.size) - 1
+        between = low + (high - low) * np.arange(count)[:, None] // (count - 1)
+        codes = np.unique(between)
+        return np.append(codes, MISSING) if self.null else codes
+
 
 class NominalMarginal(_Replaceable):
     """A column of labels: the heavy ones are base cells, the light ones share one."""
@@ -289,6 +296,11 @@ class NominalMarginal(_Replaceable):
 
     def cell_order(self) -> NDArray[np.int64]:
         return np.argsort(self.signs(), kind="stable")
+
+    def probes(self, count: int) -> Codes:
+        """Every label, and missing."""
+        codes = np.arange(self.code_count)
+        return np.append(codes, MISSING) if self.null else codes
 
 
 Marginal = OrderedMarginal | NominalMarginal

@@ -15,11 +15,14 @@ import numpy as np
 
 from rankveil import rules
 from rankveil.fit.copula import correlations_of, latent_rows
+from rankveil.fit.departures import Departures
 from rankveil.fit.full import FullTable, full_size
+from rankveil.fit.limits import Limits
 from rankveil.fit.marginal import Marginal
 from rankveil.fit.refine import refined
-from rankveil.fit.rows import Mover, fit_rows
+from rankveil.fit.rows import Mover, RowSet, fit_rows
 from rankveil.fit.terms import Cells, Term
+from rankveil.fit.threads import on_one_thread
 from rankveil.measure.measurements import Floats, Groups, Measurements
 from rankveil.noise import Sampler
 
@@ -46,17 +49,21 @@ class Model:
         return table.reshape(shape)
 
 
+@on_one_thread
 def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_ROWS) -> Model:
     """The model that the measurements say most about, and otherwise as near to independence as can be."""
     if not measured.tables:
         return _by_copula(measured, sampler)
     marginals = refined(measured)
+    limits = Limits.of(measured.schema.rules, marginals)
     total = float(measured.rows)
     masses = {name: _spread_thin(marginal.mass, total) for name, marginal in marginals.items()}
+    known_by_now = {name: marginal.with_mass(masses[name]) for name, marginal in marginals.items()}
     order = {name: place for place, name in enumerate(marginals)}
-    terms = [Term.of(table, order, masses, measured.rows) for table in measured.tables]
+    terms = [Term.of(table, order, known_by_now, measured.rows, limits) for table in measured.tables]
     _pool_parities(terms)
     terms += [Term.of_column(order[name], each.mass, each.variance) for name, each in marginals.items()]
+    terms += [Term.of_limit(limit, order) for limit in limits.each]
     movers = [Mover.of(order[name], masses[name], terms) for name in marginals if name not in measured.known]
     sizes = [marginal.cell_count for marginal in marginals.values()]
     if full_size(sizes) <= rules.MOST_FULL_CELLS and not measured.known:
@@ -83,12 +90,13 @@ def _spread_thin(mass: Floats, total: float) -> Floats:
 
 def _pool_parities(terms: Sequence[Term]) -> None:
     """Parities of one order share a prior: each is a single number, and says little of its own strength."""
-    for size in (2, 3):
-        alike = [term for term in terms if term.mask >= 0 and len(term.columns) == size]
+    for order in (2, 3):
+        alike = [term for term in terms if term.mask >= 0 and len(term.columns) == order]
         if alike:
-            pooled = float(np.mean([term.prior_variance for term in alike]))
-            for term in alike:
-                term.prior_variance = pooled
+            measured, expected = (np.stack([getattr(t, name) for t in alike]) for name in ("measured", "expected"))
+            shared = Departures.of(measured, expected, alike[0].variance).variance
+            for term, variance in zip(alike, shared, strict=True):
+                term.departures = Departures((), variance, term.expected)
 
 
 def started(marginals: Mapping[str, Marginal], known: Mapping[str, Cells], count: int, sampler: Sampler) -> list[Cells]:
@@ -148,4 +156,10 @@ def _by_copula(measured: Measurements, sampler: Sampler) -> Model:
         here = np.empty(size, np.uint16)
         here[np.argsort(latent[:, place], kind="stable")] = np.repeat(order, np.diff(np.minimum(ends, size), prepend=0))
         cells.append(here)
-    return Model(marginals, cells, np.full(size, measured.rows / size), latent)
+    terms = [Term.of_column(place, each.mass, each.variance) for place, each in enumerate(marginals.values())]
+    places = {name: place for place, name in enumerate(marginals)}
+    limits = [Term.of_limit(limit, places) for limit in Limits.of(measured.schema.rules, marginals).each]
+    rows = RowSet(cells, [*terms, *limits], np.full(size, measured.rows / size))
+    if limits:
+        rows.rake(rules.LAST_RAKES)
+    return Model(marginals, cells, rows.weights, latent)

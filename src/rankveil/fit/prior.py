@@ -110,7 +110,7 @@ def _median(curves: Floats, weight: Floats) -> Floats:
 
 def _bells(places: Floats) -> Floats:
     width, middle = (each.ravel()[:, None] for each in np.meshgrid(np.array(WIDTHS), MIDDLES, indexing="ij"))
-    bells = _normal((places - middle) / width)
+    bells = normal((places - middle) / width)
     first, last = bells[:, :1], bells[:, -1:]
     smooth: Floats = (bells - first) / (last - first)
     return np.concatenate([smooth, places[None, :]])  # and the even spread
@@ -122,7 +122,7 @@ def _with_zero(smooth: Floats, zero: int) -> Floats:
     return np.concatenate([(1 - share) * smooth + share * beyond for share in AT_ZERO])
 
 
-def _normal(x: Floats) -> Floats:
+def normal(x: Floats) -> Floats:
     """The normal distribution function, to seven digits: it decides nothing that privacy depends on."""
     size = np.abs(x) / math.sqrt(2)
     t = 1 / (1 + 0.3275911 * size)

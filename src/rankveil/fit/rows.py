@@ -2,13 +2,13 @@
 
 Where the full table of cells is too large to be written down (full.py), a set of rows stands for it, and moves. Weights
 are raked to the tables, which changes the parameters; rows are drawn again by their weights; and every column of every
-row is proposed a new cell that is taken by the Metropolis rule under the parameters. Where noise is small, rows are at
-last settled: moves that know which cells have too many rows bring the set nearer to the tables than chance would.
+row is proposed a new cell that is taken by the Metropolis rule under the parameters. At last rows are settled: moves
+that know which cells have too many rows bring the set nearer to the fitted tables than chance would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,8 @@ from rankveil import rules
 from rankveil.fit.terms import Cells, Index, Term
 from rankveil.measure.measurements import Floats
 from rankveil.noise import Sampler
+
+Tension = Callable[[Floats], Floats]  # see Term.tension
 
 
 @dataclass
@@ -37,11 +39,23 @@ class RowSet:
     def size(self) -> int:
         return len(self.weights)
 
+    @property
+    def obeying(self) -> NDArray[np.bool_]:
+        """Which rows keep to the plan's rules; all of them where none does, for then there is no better one."""
+        kept = np.ones(self.size, np.bool_)
+        for term, sums in zip(self.terms, self.sums, strict=True):
+            if term.fixed:
+                kept &= term.parameters[sums] == 0
+        return kept if kept.any() else ~kept
+
     def rake(self, sweeps: int) -> None:
         """Fit the weights, term after term; parameters follow."""
         total = self.weights.sum()
+        self.weights *= self.obeying
         for _ in range(sweeps):
             for term, sums in zip(self.terms, self.sums, strict=True):
+                if term.fixed:
+                    continue
                 index = sums if term.mask < 0 else sums & term.mask
                 change = term.step(term.fitted(index, self.weights))
                 self.weights *= np.exp(change)[index]
@@ -110,7 +124,8 @@ class Mover:
         """Proposals by itself, and given the columns it depends on most."""
         chance = mass / mass.sum()
         here = [place for place, term in enumerate(terms) if column in term.columns]
-        pairs = [terms[place] for place in here if len(terms[place].columns) == 2 and terms[place].mask < 0]
+        free = [terms[place] for place in here if not terms[place].fixed]
+        pairs = [term for term in free if len(term.columns) == 2 and term.mask < 0]
         pairs.sort(key=lambda term: -term.information)
         proposals = [Proposal.of(chance[None, :])]
         proposals += [_given_another(column, chance, term) for term in pairs[: rules.CONDITIONAL_PROPOSALS]]
@@ -149,16 +164,23 @@ def settle(rows: RowSet, movers: Sequence[Mover], sampler: Sampler) -> RowSet:
         term.fitted(sums if term.mask < 0 else sums & term.mask, None) * unit
         for term, sums in zip(rows.terms, rows.sums, strict=True)
     ]
+    tensions = [term.tension() for term in rows.terms]
     for _ in range(rules.SETTLING_SWEEPS):
         for place in sampler.permutation(len(movers)):
             order = sampler.permutation(rows.size)
             for part in np.array_split(order, rules.SETTLING_PARTS):
-                _settle_part(rows, movers[place], part, fitted, unit, sampler)
+                _settle_part(rows, movers[place], part, fitted, tensions, unit, sampler)
     return rows
 
 
 def _settle_part(
-    rows: RowSet, mover: Mover, part: NDArray[np.int64], fitted: list[Floats], unit: float, sampler: Sampler
+    rows: RowSet,
+    mover: Mover,
+    part: NDArray[np.int64],
+    fitted: list[Floats],
+    tensions: Sequence[Tension],
+    unit: float,
+    sampler: Sampler,
 ) -> None:
     now = rows.cells[mover.column][part]
     proposal = mover.proposals[int(sampler.below(len(mover.proposals), 1)[0])]
@@ -168,7 +190,7 @@ def _settle_part(
         term, sums = rows.terms[place], rows.sums[place][part]
         step = term.places[position][proposed] - term.places[position][now]
         old, new = (sums, sums + step) if term.mask < 0 else (sums & term.mask, (sums + step) & term.mask)
-        pull = (term.parameters + rules.SETTLING_PULL * term.change(fitted[place])).astype(np.float32)
+        pull = (term.parameters + rules.SETTLING_PULL * tensions[place](fitted[place])).astype(np.float32)
         gain += pull[new] - pull[old]
         steps.append(step)
         olds.append(old)
@@ -197,6 +219,11 @@ def fit_rows(
 ) -> RowSet:
     """`size` weighted rows, `total` together, that fit the terms. `cells`: where they start."""
     rows = RowSet(cells, terms, np.full(len(cells[0]), total / len(cells[0])))
+    for _ in range(rules.CONDITIONAL_SWEEPS):  # until most rows obey
+        if rows.obeying.mean() > rules.ENOUGH_OBEY:
+            break
+        for mover in movers:
+            mover.move(rows, sampler)
     for number in range(rules.ROUNDS):
         before = [term.parameters for term in terms]
         rows.rake(rules.RAKES)
@@ -210,8 +237,6 @@ def fit_rows(
         for _ in range(rules.MOVES):
             for place in sampler.permutation(len(movers)):
                 movers[place].move(rows, sampler)
-    # Where noise is larger than chance, moves that beat chance would only follow the noise.
-    if sum(term.beats_chance for term in terms) > len(terms) * rules.SETTLING_FROM:
-        settle(rows, movers, sampler)
+    settle(rows, movers, sampler)
     rows.rake(rules.LAST_RAKES)
     return rows

@@ -3,27 +3,31 @@
 The model is log-linear: a row's log-weight is the sum, over all measured tables, of a parameter for the cell of the
 table that the row lies in. `Term.step` moves a table's parameters towards the maximum of
 
-    - sum over cells (measured - fitted)² / 2 variance  -  sum over cells parameter² / 2 prior variance
+    - sum over cells (measured - fitted)² / 2 variance  -  the prior's distance of the parameters from zero
 
-so each measurement is believed as far as its noise allows. The prior variance of a table is how strongly its columns
-depend on each other, estimated from the table itself (empirical Bayes): a table of mere noise gets parameters near
-zero, which is independence given what the other tables say.
+so each measurement is believed as far as its noise allows. The prior (departures.py) is estimated from the table
+itself: a table of mere noise gets parameters near zero, which is independence given what the other tables say.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil import rules
+from rankveil.fit.cells import Groups
+from rankveil.fit.departures import Axis, Departures
+from rankveil.fit.limits import Limit, Limits, expected_table
+from rankveil.fit.marginal import Marginal
 from rankveil.measure.measurements import Floats, TableMeasurement
 
 Cells = NDArray[np.uint16]  # the base cells of one column, row by row
 Index = NDArray[np.int32]
+NO_LIMITS = Limits()
 
 
 @dataclass
@@ -34,16 +38,12 @@ class Term:
     places: tuple[Index, ...]  # per column: what a base cell adds to the index of a row
     mask: int  # the index is taken modulo mask + 1: 1 for a parity, all bits for a table
     measured: Floats  # flat
-    variance: Floats | float
+    variance: float  # of a measured count
     expected: Floats  # under independence, flat
-    prior_variance: float
+    departures: Departures | None  # None: the measured masses are to be met
     parameters: Floats
     shape: tuple[int, ...]  # cells per column; (2,) for a parity
-
-    @property
-    def beats_chance(self) -> bool:
-        """Whether the table is known better than a sample of as many records would show it."""
-        return float(np.mean(self.variance)) < float(self.expected.mean())
+    fixed: bool = False  # a rule of the plan: its parameters stay as they are
 
     def group(self, position: int) -> NDArray[np.int64]:
         """The table's cell of each base cell of one of its columns."""
@@ -58,42 +58,47 @@ class Term:
         return float((share[some] * np.log(share[some] / self.expected[some])).sum() / share.sum()) if some.any() else 0
 
     @classmethod
-    def of(cls, table: TableMeasurement, order: Mapping[str, int], masses: Mapping[str, Floats], rows: int) -> Term:
-        """A table as a term. `masses`: of the base cells of each column, adding up to `rows`."""
+    def of(
+        cls,
+        table: TableMeasurement,
+        order: Mapping[str, int],
+        marginals: Mapping[str, Marginal],
+        rows: int,
+        limits: Limits = NO_LIMITS,
+    ) -> Term:
+        """A table as a term."""
+        masses = {name: marginals[name].mass for name in table.columns}
         if table.parity:
-            places = [group.astype(np.int32) for group in table.groups]
+            places = tuple(group.astype(np.int32) for group in table.groups)
             mask, expected = 1, _expected_parity(table, masses, rows)
             # The sum of signs has the deviation that is stated; each of the two counts moves by half of it.
-            variance = table.deviation**2 / 2
+            measured, variance, departures = table.noisy, table.deviation**2 / 2, None
         else:
-            places, mask, stride = [], -1, 1
-            for group, size in zip(reversed(table.groups), reversed(table.noisy.shape), strict=True):
-                places.insert(0, (group * stride).astype(np.int32))
-                stride *= size
-            expected = _expected(table, masses, rows)
+            places, mask = _places(table.groups, table.noisy.shape), -1
+            expected = expected_table(table.columns, table.groups, marginals, rows, limits)
+            measured = _consistent(table, masses, expected > 0)
+            expected = np.maximum(expected, rules.FEWEST_EXPECTED)
             variance = table.deviation**2
-        measured = table.noisy if table.parity else _consistent(table, masses)
-        prior_variance = _prior_variance(measured.ravel(), expected, variance)
-        if not table.parity:
-            kept = _sparse(measured, expected.reshape(measured.shape), variance, prior_variance)
+            axes = [Axis.of(marginals[name], group) for name, group in zip(table.columns, table.groups, strict=True)]
+            departures = Departures.of(measured, expected, variance, axes)
+            kept = _sparse(measured, expected, variance, departures)
             if kept is not measured:
-                measured, prior_variance = kept, rules.LARGEST_PRIOR_VARIANCE
-        measured = measured.ravel().astype(np.float64)
+                measured, departures = kept, None
         return cls(
             tuple(order[name] for name in table.columns),
-            tuple(places),
+            places,
             mask,
-            measured,
-            variance + rules.SAMPLING * np.maximum(measured, expected),
-            expected,
-            prior_variance,
-            np.zeros(len(measured)),
+            measured.ravel().astype(np.float64),
+            variance,
+            expected.ravel(),
+            departures,
+            np.zeros(measured.size),
             table.noisy.shape,
         )
 
     @classmethod
     def of_column(cls, column: int, mass: Floats, variance: Floats) -> Term:
-        """A column by itself, fitted as closely as it is known. It starts at its masses, the model at independence."""
+        """A column by itself, which is met as it is known. It starts at its masses, the model at independence."""
         size = len(mass)
         return cls(
             (column,),
@@ -102,9 +107,27 @@ class Term:
             mass.copy(),
             max(float(variance.mean()), rules.SMALLEST_VARIANCE),
             np.maximum(mass, rules.FEWEST_EXPECTED),
-            rules.LARGEST_PRIOR_VARIANCE,
+            None,
             np.log(np.maximum(mass, rules.RAREST_PROPOSAL * mass.sum() / size) / mass.sum()),
             (size,),
+        )
+
+    @classmethod
+    def of_limit(cls, limit: Limit, order: Mapping[str, int]) -> Term:
+        """What a rule of the plan leaves, for good."""
+        size = limit.possible.size
+        groups = [np.arange(length) for length in limit.possible.shape]
+        return cls(
+            tuple(order[name] for name in limit.columns),
+            _places(groups, limit.possible.shape),
+            -1,
+            np.zeros(size),
+            math.inf,
+            np.zeros(size),
+            None,
+            np.where(limit.possible, 0.0, -rules.NEVER).ravel(),
+            limit.possible.shape,
+            fixed=True,
         )
 
     def sums(self, cells: Sequence[Cells]) -> Index:
@@ -120,12 +143,34 @@ class Term:
 
     def change(self, fitted: Floats) -> Floats:
         """One Newton step of the parameters, given the masses that they lead to by now."""
+        slope, bend = self._curve(fitted)
+        if self.departures is None:
+            return _short(slope / bend)
+        shape = self.departures.variance.shape
+        tied = self.departures.tied(self.parameters.reshape(shape))
+        return _short(self.departures.solved(bend.reshape(shape), slope.reshape(shape) - tied).ravel())
+
+    def tension(self) -> Callable[[Floats], Floats]:
+        """Given masses, in which direction each cell by itself pulls; the parameters stay as they are now."""
+        if self.fixed:
+            return np.zeros_like
+        if self.departures is None:
+            return self.change
+        tied = self.departures.tied(self.parameters.reshape(self.departures.variance.shape)).ravel()
+        alone = self.departures.precision_of_cells.ravel()
+
+        def pull(fitted: Floats) -> Floats:
+            slope, bend = self._curve(fitted)
+            return _short((slope - tied) / (bend + alone))
+
+        return pull
+
+    def _curve(self, fitted: Floats) -> tuple[Floats, Floats]:
+        """Slope and bend of how well the masses fit, by each parameter."""
         present = np.maximum(fitted, rules.FEWEST_EXPECTED)
-        slope = (self.measured - fitted) * present / self.variance - self.parameters / self.prior_variance
         bend = present * np.maximum(present, 2 * present - self.measured)
-        bend = np.maximum(bend, present * self.expected * rules.LEAST_BEND) / self.variance + 1 / self.prior_variance
-        change: Floats = np.clip(slope / bend, -rules.LARGEST_STEP, rules.LARGEST_STEP)
-        return change
+        bend = np.maximum(bend, present * self.expected * rules.LEAST_BEND)
+        return (self.measured - fitted) * present / self.variance, bend / self.variance
 
     def step(self, fitted: Floats) -> Floats:
         """Change the parameters where there are rows to go by; the change."""
@@ -136,13 +181,13 @@ class Term:
         return change
 
 
-def _expected(table: TableMeasurement, masses: Mapping[str, Floats], rows: int) -> Floats:
-    """The table that independence would give."""
-    product = np.full(1, float(rows))
-    for name, group, size in zip(table.columns, table.groups, table.noisy.shape, strict=True):
-        share = np.bincount(group, masses[name], minlength=size) / rows
-        product = np.multiply.outer(product, share).ravel()
-    return np.asarray(np.maximum(product, rules.FEWEST_EXPECTED), dtype=np.float64)
+def _places(groups: Sequence[Groups], shape: Sequence[int]) -> tuple[Index, ...]:
+    """Per column: what a base cell adds to the index of a cell of the table."""
+    return tuple((group * math.prod(shape[place + 1 :])).astype(np.int32) for place, group in enumerate(groups))
+
+
+def _short(change: Floats) -> Floats:
+    return np.asarray(np.clip(change, -rules.LARGEST_STEP, rules.LARGEST_STEP), dtype=np.float64)
 
 
 def _expected_parity(table: TableMeasurement, masses: Mapping[str, Floats], rows: int) -> Floats:
@@ -152,25 +197,24 @@ def _expected_parity(table: TableMeasurement, masses: Mapping[str, Floats], rows
     return np.maximum(np.array([1 + balance, 1 - balance]) * rows / 2, rules.FEWEST_EXPECTED)
 
 
-def _consistent(table: TableMeasurement, masses: Mapping[str, Floats]) -> Floats:
+def _consistent(table: TableMeasurement, masses: Mapping[str, Floats], possible: NDArray[np.bool_]) -> Floats:
     """The noisy table with the margins that all measurements together suggest, by least squares."""
-    counts: Floats = table.noisy
+    counts: Floats = table.noisy * possible
     for axis, (name, group) in enumerate(zip(table.columns, table.groups, strict=True)):
         others = tuple(other for other in range(counts.ndim) if other != axis)
-        size = counts.shape[axis]
-        lacking = np.bincount(group, masses[name], minlength=size) - counts.sum(axis=others)
-        counts = counts + np.expand_dims(lacking * (size / counts.size), others)
+        lacking = np.bincount(group, masses[name], minlength=counts.shape[axis]) - counts.sum(axis=others)
+        lacking /= np.maximum(possible.sum(axis=others), 1)
+        counts = counts + np.expand_dims(lacking, others) * possible
     return counts
 
 
-def _sparse(counts: Floats, expected: Floats, variance: float, prior_variance: float) -> Floats:
+def _sparse(counts: Floats, expected: Floats, variance: float, departures: Departures) -> Floats:
     """The table with cells of mere noise emptied, where its records are in few of its cells.
 
     That is where emptying all cells below a limit has less risk (Stein's unbiased estimate) than shrinking all towards
     independence. What is left keeps the table's margins.
     """
-    shrinking = variance / (1 + variance / (expected**2 * prior_variance))
-    best, limit = float(shrinking.sum()), 0.0
+    best, limit = float((variance / (1 + variance / np.maximum(departures.variance, 1e-9))).sum()), 0.0
     for deviations in rules.EMPTY_BELOW:
         cut = deviations**2 * variance
         kept = counts > math.sqrt(cut)
@@ -186,13 +230,3 @@ def _sparse(counts: Floats, expected: Floats, variance: float, prior_variance: f
             wanted, found = expected.sum(axis=others), kept_counts.sum(axis=others)
             kept_counts = kept_counts * np.expand_dims(wanted / found, others)
     return kept_counts
-
-
-def _prior_variance(measured: Floats, expected: Floats, variance: float) -> float:
-    """How far cells depart from independence, as a variance of relative departures, noise subtracted.
-
-    The moment estimate of tau² in measured = expected (1 + tau z) + noise, weighted by how much each cell tells of it.
-    """
-    weight = expected**2 / (variance + rules.DEPARTURE**2 * expected**2) ** 2
-    excess = (measured - expected) ** 2 - variance - expected  # records are a sample, too
-    return max(float((weight * excess).sum() / (weight * expected**2).sum()), rules.LEAST_PRIOR_VARIANCE)

@@ -18,16 +18,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-import pyarrow as pa
-
-from rankveil.engines import Engine, LocalEngine, Table
+from rankveil.engines import Engine, LocalEngine, Map, Table
 from rankveil.engines.content import Content, TextReading
-from rankveil.engines.spark import FrameTable
 from rankveil.errors import TableError
 
 
@@ -107,33 +102,11 @@ def _keyed(key: bytes, what: bytes, content: bytes) -> str:
 # How format 1 knew tables: by the bytes of files, and by types and values of tables in memory.
 
 
-class _Run(Protocol):
-    """Something that applies a function to many things, as `map` does; an engine may do so on other machines."""
-
-    def __call__(self, task: Callable[[Path], bytes], items: list[Path], /) -> Iterable[bytes]: ...
-
-
-def _older_digest(table: Table, run: _Run) -> bytes:
-    if isinstance(table, FrameTable):
+def _older_digest(table: Table, run: Map) -> bytes:
+    if not table.parts:
         return table.digest()
-    if table.parts:
-        digests = sorted(run(_file_digest, [part.path for part in table.parts]))
-        return digests[0] if len(digests) == 1 else hashlib.sha256(b"parts\0" + b"".join(digests)).digest()
-    digest = hashlib.sha256()
-    digest.update(table.schema.remove_metadata().to_string().encode())
-    for name in table.schema.names:
-        column = pa.chunked_array(
-            [batch.column(name) for batch in table.batches([name])], table.schema.field(name).type
-        )
-        joined = column.combine_chunks()
-        joined = joined.dictionary_decode() if pa.types.is_dictionary(joined.type) else joined
-        digest.update(f"\0{name}\0{len(joined)}\0".encode())
-        sink = pa.BufferOutputStream()
-        flat = pa.concat_arrays([joined]) if isinstance(joined, pa.Array) else joined
-        with pa.ipc.new_stream(sink, pa.schema([("x", flat.type)])) as writer:
-            writer.write_batch(pa.record_batch([flat], names=["x"]))
-        digest.update(sink.getvalue())
-    return digest.digest()
+    digests = sorted(run(_file_digest, [part.path for part in table.parts]))
+    return digests[0] if len(digests) == 1 else hashlib.sha256(b"parts\0" + b"".join(digests)).digest()
 
 
 def _file_digest(path: Path) -> bytes:

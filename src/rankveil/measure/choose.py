@@ -67,7 +67,7 @@ def noisy_scores(
     means = [np.maximum(model, 0.0) for model in expected]
     chance = np.array([np.minimum(np.sqrt(2 / math.pi * mean), 2 * mean).sum() for mean in means])
     strength = np.clip((noisy - chance) / np.maximum(2 * rows - chance, 1), 0, 1)
-    return Scores(noisy - rules.CHANCE * chance, strength)
+    return Scores(noisy - chance, strength)
 
 
 def choose(

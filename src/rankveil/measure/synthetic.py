@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -28,6 +29,7 @@ from rankveil.declare import Plan, declare_alone
 from rankveil.declare.again import read_again
 from rankveil.declare.dataset import Dataset, without_records
 from rankveil.fit.column import even_columns, fit_columns
+from rankveil.fit.limits import Limits, expected_table
 from rankveil.fit.marginal import Marginal, SmallCells
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
@@ -328,7 +330,7 @@ class _Asking:
     def _most_cells(self, deviation: float, strength: float) -> float:
         """Of a table. Where columns depend on each other, records leave so many of its cells empty."""
         occupied = max(1 - strength, 1 / rules.MOST_BASE_CELLS)
-        return min(rules.CELLS_PER_REACH * self.rows / deviation, self.rows / rules.RECORDS_PER_CELL) / occupied
+        return rules.CELLS_PER_REACH * self.rows / deviation / occupied
 
     def _groups(self, columns: Columns, most: float, deviation: float) -> tuple[Groups, ...]:
         """Groups of base cells so that the table has at most so many cells, the longest columns cut first."""
@@ -350,13 +352,14 @@ class _Asking:
         return self.grouped[key]
 
     def _independent(self, columns: Columns, groups: tuple[Groups, ...] | None = None) -> Floats:
-        """The table that independence would give, over base cells or groups of them."""
-        product = np.full((), float(self.rows))
-        for place, name in enumerate(columns):
-            mass = self.marginals[name].mass
-            share = (mass if groups is None else np.bincount(groups[place], mass)) / self.rows
-            product = np.multiply.outer(product, share)
-        return np.asarray(product, dtype=np.float64)
+        """The table that independence would give, but for the plan's rules, over base cells or groups of them."""
+        if groups is None:
+            groups = tuple(np.arange(self.marginals[name].cell_count) for name in columns)
+        return expected_table(columns, groups, self.marginals, self.rows, self.limits)
+
+    @cached_property
+    def limits(self) -> Limits:
+        return Limits.of(self.dataset.schema.rules, self.marginals)
 
     # The account
 

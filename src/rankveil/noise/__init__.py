@@ -19,7 +19,7 @@ from rankveil.noise.randomized_response import flip_bits
 from rankveil.noise.sampling import Sampler
 from rankveil.noise.source import Law, RandomSource, SeededSource, SystemSource
 from rankveil.noise.streams import KeyedSource, keys
-from rankveil.noise.uniform import below, permutation, signs, uint64s, uniform_floats
+from rankveil.noise.uniform import below, permutation, uint64s, uniform_floats
 
 __all__ = [
     "Exponential",
@@ -44,7 +44,6 @@ __all__ = [
     "permute_and_flip",
     "representable_scale",
     "representable_variance",
-    "signs",
     "uint64s",
     "uniform_floats",
 ]

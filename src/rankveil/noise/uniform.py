@@ -1,4 +1,4 @@
-"""Uniform integers, signs, floats and permutations from uniform bytes.
+"""Uniform integers, floats and permutations from uniform bytes.
 
 Guarantee    If the source's bytes are uniform and independent, every function here
              except `uniform_floats` returns its stated law exactly, not up to rounding.
@@ -37,12 +37,6 @@ def draw_words(source: RandomSource, count: int, word_bytes: int) -> NDArray[Any
 def uint64s(source: RandomSource, count: int) -> NDArray[np.uint64]:
     """`count` uniform integers from 0 to 2**64 - 1."""
     return draw_words(source, count, 8).astype(np.uint64)
-
-
-def signs(source: RandomSource, count: int) -> NDArray[np.int64]:
-    """`count` fair signs, -1 or +1."""
-    coins = draw_words(source, count, 1) & 1
-    return coins.astype(np.int64) * 2 - 1
 
 
 def below(

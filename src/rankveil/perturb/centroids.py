@@ -31,22 +31,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.errors import PlanError
 from rankveil.measure.budget import Mechanism, Noise, equal_shares
 from rankveil.microaggregate import Clustered, ColumnClusters
 from rankveil.microaggregate.unaligned import refuse_public_columns
 from rankveil.noise import Exponential, RandomSource, representable_scale
 from rankveil.perturb.isotonic import isotonic
-from rankveil.perturb.records import DISTANCE_UNITS, known, label_distances
+from rankveil.perturb.records import DISTANCE_UNITS, known, label_distances, laplace_scale
 from rankveil.taxonomy.paths import depth_first_order, doubled_steps, path_length
 
 _FOR_MISSING = Fraction(1, 8)
+_scale = partial(laplace_scale, levers="ε or k")
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def mechanisms_for(
     notes = []
     if column.allows_null:
         for_missing, epsilon = epsilon * _FOR_MISSING, epsilon * (1 - _FOR_MISSING)
-        in_words = f"1 record; noise of scale {float(_laplace_scale(column, 1, for_missing)):.4g}"
+        in_words = f"1 record; noise of scale {float(_scale(column, 1, for_missing)):.4g}"
         notes.append(
             Mechanism(
                 column.name,
@@ -130,7 +131,7 @@ def mechanisms_for(
                 theorems=("T16", "T6"),
             )
         )
-    scale = _laplace_scale(column, change, epsilon) / cluster_size
+    scale = _scale(column, change, epsilon) / cluster_size
     notes.append(
         Mechanism(
             column.name,
@@ -157,16 +158,6 @@ def sensitivity(column: Column, clusters: int, *, ranked: bool) -> int:
     if column.allows_null:
         order = np.append(order, len(order))
     return path_length(distances[order], clusters)
-
-
-def _laplace_scale(column: Column, change: int, epsilon: Fraction) -> Fraction:
-    try:
-        return representable_scale(change / epsilon)
-    except ValueError:
-        raise PlanError(
-            f"Column {column.name!r}: at this ε its noise is too large or too small to be drawn exactly.",
-            remedy="Change ε or k, or declare fewer steps: a narrower range or a larger step.",
-        ) from None
 
 
 def planned_ranked(plan: Plan) -> list[Mechanism]:
@@ -226,7 +217,7 @@ def _noisy_numbers(
     missing = 0
     for mechanism in about_missing:
         true_count = np.array([np.count_nonzero(clusters.values == MISSING)])
-        count_noise = Noise("discrete Laplace", _laplace_scale(clusters.column, 1, known(mechanism.epsilon)))
+        count_noise = Noise("discrete Laplace", _scale(clusters.column, 1, known(mechanism.epsilon)))
         missing = min(max(int(count_noise.added_to(true_count, source)[0]), 0), len(clusters.values))
     sizes = clusters.clustering.sizes
     # PRIVACY: one draw per cluster, on exact sums of all its rows.

@@ -67,7 +67,7 @@ def planned(column: Column, epsilon: Fraction) -> list[Mechanism]:
                 theorems=("T10",),
             )
         )
-    scale = _laplace_scale(column.name, domain, epsilon)
+    scale = laplace_scale(column, domain.axis_width, epsilon)
     notes.append(
         Mechanism(
             column.name,
@@ -82,13 +82,14 @@ def planned(column: Column, epsilon: Fraction) -> list[Mechanism]:
     return notes
 
 
-def _laplace_scale(name: str, grid: Grid, epsilon: Fraction) -> Fraction:
+def laplace_scale(column: Column, change: int, epsilon: Fraction, *, levers: str = "ε") -> Fraction:
+    """Of noise on integers that one record changes by so much. `levers`: what may be changed if there is none."""
     try:
-        return representable_scale(grid.axis_width / epsilon)
+        return representable_scale(change / epsilon)
     except ValueError:
         raise PlanError(
-            f"Column {name!r}: at this ε its noise is too large or too small to be drawn exactly.",
-            remedy="Change ε, or declare fewer steps: a narrower range or a larger step.",
+            f"Column {column.name!r}: at this ε its noise is too large or too small to be drawn exactly.",
+            remedy=f"Change {levers}, or declare fewer steps: a narrower range or a larger step.",
         ) from None
 
 

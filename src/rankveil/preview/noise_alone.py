@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from rankveil.declare import Column, Plan, declare_alone
+from rankveil.declare import Plan, declare_alone
 from rankveil.errors import PlanError
 from rankveil.measure.budget import Mechanism, Price
 from rankveil.measure.columns import first_question
@@ -132,19 +132,11 @@ def _counted(plan: Plan, planned: Sequence[Mechanism] | None) -> dict[str, First
     try:
         for mechanism in method_named(plan.release.method).planned(plan) if planned is None else planned:
             column = columns.get(mechanism.column)
-            if column is None or "for bounds" in mechanism.name:
+            if column is None or column.private_bounds or "for bounds" in mechanism.name:  # or cells found with noise
                 continue
-            counted = first_counts_of(column, Price.of(mechanism), plan.release.expected_rows or 0)
-            if counted is not None:
-                found[column.name] = counted
+            asked = first_question(column, plan.release.expected_rows or 0, Price.of(mechanism))
+            cells, (_, noise) = asked.cells + int(column.allows_null), asked.levels[-1]
+            found[column.name] = FirstCounts(cells, mean_size(noise))
     except PlanError:  # the plan itself is refused elsewhere
         return {}
     return found
-
-
-def first_counts_of(column: Column, price: Price, rows: int) -> FirstCounts | None:
-    """None where a column is not counted, or where its cells are found with noise first."""
-    if column.private_bounds:
-        return None
-    asked = first_question(column, rows, price)
-    return FirstCounts(asked.cells + int(column.allows_null), mean_size(asked.levels[-1][1]))

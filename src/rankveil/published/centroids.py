@@ -13,7 +13,7 @@ published method it stays missing in its row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.draw.rows import Rows
 from rankveil.measure.budget import Mechanism
 from rankveil.microaggregate import Clustered, Clustering, ColumnClusters
-from rankveil.noise import RandomSource, exponential_mechanism, laplace_floats
+from rankveil.noise import Exponential, RandomSource, laplace_floats
 from rankveil.perturb.records import DISTANCE_UNITS
 
 _SCALE_GROWS = "grows with the number of clusters"
@@ -86,20 +86,15 @@ def predecessor(clustered: Clustered, shares: Mapping[str, Fraction], source: Ra
 
 def no_noise(clustered: Clustered, shares: Mapping[str, Fraction], source: RandomSource) -> NoisyCentroids:
     """Microaggregation alone."""
-    centroids = {}
-    notes = []
-    for clusters in clustered.columns:
+
+    def centroids(clusters: ColumnClusters) -> tuple[Mechanism, Codes]:
+        (note,) = planned_without_noise(clusters.column, shares, 1)
         domain = clusters.column.domain
         if isinstance(domain, Grid):
-            values = _positions_to_codes(domain, clusters.means())
-        else:
-            values = clusters.semantic_centroids()
-        centroids[clusters.column.name] = (clusters.clustering, values)
-        notes += [
-            replace(note, clusters=_public_count(clustered, clusters))
-            for note in planned_without_noise(clusters.column, shares, 1)
-        ]
-    return _collected(clustered, centroids, tuple(notes))
+            return note, _positions_to_codes(domain, clusters.means())
+        return note, clusters.semantic_centroids()
+
+    return _released(clustered, centroids)
 
 
 def _mechanism(column: Column, epsilon: Fraction, cluster_size: int, *, affected: Fraction = Fraction(1)) -> Mechanism:
@@ -120,23 +115,32 @@ def _noisy(
     *,
     every_cluster_affected: bool,
 ) -> NoisyCentroids:
-    centroids = {}
-    notes = []
-    for clusters in clustered.columns:
+    # As printed: n/k, a fraction, although the number of clusters is a whole number.
+    affected = Fraction(clustered.row_count, clustered.cluster_size) if every_cluster_affected else Fraction(1)
+
+    def centroids(clusters: ColumnClusters) -> tuple[Mechanism, Codes]:
         column = clusters.column
-        # As printed: n/k, a fraction, although the number of clusters is a whole number.
-        affected = Fraction(clustered.row_count, clustered.cluster_size) if every_cluster_affected else Fraction(1)
         note = _mechanism(column, shares[column.name], clustered.cluster_size, affected=affected)
         scale = note.scale or Fraction(0)
-        if isinstance(column.domain, Grid):
-            # One draw per cluster: the paper's note after Lemma 3.
-            noisy = clusters.means() + laplace_floats(float(scale), clusters.count, source)
-            values = _positions_to_codes(column.domain, noisy)
-        else:
-            values = _algorithm_2(clusters, column.domain, scale * DISTANCE_UNITS, source)
-        centroids[column.name] = (clusters.clustering, values)
-        notes.append(replace(note, clusters=_public_count(clustered, clusters)))
-    return _collected(clustered, centroids, tuple(notes))
+        if isinstance(column.domain, Nominal):
+            return note, _algorithm_2(clusters, column.domain, scale * DISTANCE_UNITS, source)
+        # One draw per cluster: the paper's note after Lemma 3.
+        noisy = clusters.means() + laplace_floats(float(scale), clusters.count, source)
+        return note, _positions_to_codes(column.domain, noisy)
+
+    return _released(clustered, centroids)
+
+
+def _released(clustered: Clustered, of: Callable[[ColumnClusters], tuple[Mechanism, Codes]]) -> NoisyCentroids:
+    """`of`: the values of a column's clusters, and what was drawn for them."""
+    centroids, notes = {}, []
+    for clusters in clustered.columns:
+        note, values = of(clusters)
+        centroids[clusters.column.name] = (_with_a_value(clusters), values)
+        # Where n and k decide it. With missing values the number of clusters would tell how many there are.
+        count = None if clusters.column.allows_null else clustered.row_count // clustered.cluster_size
+        notes.append(replace(note, clusters=count))
+    return NoisyCentroids(clustered.schema, clustered.row_count, centroids, clustered.public_codes, tuple(notes))
 
 
 def _positions_to_codes(grid: Grid, positions: NDArray[np.float64]) -> Codes:
@@ -151,7 +155,7 @@ def _algorithm_2(clusters: ColumnClusters, nominal: Nominal, scale: Fraction, so
         return values
     distances = _concept_distances(nominal)
     for where, counts in clusters.label_counts():
-        values[where] = exponential_mechanism(-(counts @ distances), scale, source)
+        values[where] = source.answer(Exponential(scale), -(counts @ distances))
     return values
 
 
@@ -161,23 +165,10 @@ def _concept_distances(nominal: Nominal) -> NDArray[np.int64]:
     return np.rint(distances * DISTANCE_UNITS).astype(np.int64)
 
 
-def _public_count(clustered: Clustered, clusters: ColumnClusters) -> int | None:
-    """The number of clusters where it follows from n and k. With missing values it would tell how many there are."""
-    return None if clusters.column.allows_null else clustered.row_count // clustered.cluster_size
-
-
-def _collected(
-    clustered: Clustered, centroids: dict[str, tuple[Clustering, Codes]], notes: tuple[Mechanism, ...]
-) -> NoisyCentroids:
-    present = {clusters.column.name: _rows_with_a_value(clusters) for clusters in clustered.columns}
-    kept = {name: (present[name] or clustering, values) for name, (clustering, values) in centroids.items()}
-    return NoisyCentroids(clustered.schema, clustered.row_count, kept, clustered.public_codes, notes)
-
-
-def _rows_with_a_value(clusters: ColumnClusters) -> Clustering | None:
-    """The clustering without rows whose own value is missing; None if there are none."""
+def _with_a_value(clusters: ColumnClusters) -> Clustering:
+    """The clustering without rows whose own value is missing."""
     present = clusters.values != MISSING
     if present.all():
-        return None
+        return clusters.clustering
     kept_before = np.concatenate([[0], np.cumsum(present)])
     return Clustering(clusters.clustering.rows[present], kept_before[clusters.clustering.starts])

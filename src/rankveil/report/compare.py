@@ -162,7 +162,7 @@ def _by_epsilon(content: Content) -> str:
         return ""
     figures = []
     for measure, title in content["measures"].items():
-        lines = [line for name in _names(content) if (line := _epsilon_line(content, name, measure)) is not None]
+        lines = [line for name in _names(content) if (line := _line(content, name, measure, "epsilon"))]
         about = f"{title} against ε, one line per method; the table below has the numbers"
         figures.append(_figure(title, _EXPLAINED[measure], chart(lines, x_title="ε", about=about)))
     note = (
@@ -175,19 +175,17 @@ def _by_epsilon(content: Content) -> str:
     )
 
 
-def _epsilon_line(content: Content, method: str, measure: str) -> Line | None:
+def _line(content: Content, method: str, measure: str, x: str, epsilon: str | None = None) -> Line | None:
+    """A method's best means against `x`, at one ε or at all; drawn across the chart where it has no such setting."""
     own = [s for s in content["settings"] if s["method"] == method and s["mean"][measure] is not None]
+    own = [s for s in own if epsilon is None or s["epsilon"] in (epsilon, None)]
     if not own:
         return None
     better, look = _better(content, measure), _look(content, method)
-    if own[0]["epsilon"] is None:
+    if own[0][x] is None:
         return Line(method, look, (_point(1.0, min(own, key=better), measure),), across=True)
-    points = [
-        _point(float(epsilon), min(here, key=better), measure)
-        for epsilon in _epsilons(content)
-        if (here := [s for s in own if s["epsilon"] == epsilon])
-    ]
-    return Line(method, look, tuple(points))
+    best = {s[x]: s for s in sorted(own, key=better, reverse=True)}  # the best one comes last, and stays
+    return Line(method, look, tuple(_point(float(value), setting, measure) for value, setting in best.items()))
 
 
 def _by_k(content: Content) -> str:
@@ -199,7 +197,7 @@ def _by_k(content: Content) -> str:
         title = content["measures"][measure]
         figures = []
         for epsilon in _epsilons(content):
-            lines = [line for name in _names(content) if (line := _k_line(content, name, epsilon, measure))]
+            lines = [line for name in _names(content) if (line := _line(content, name, measure, "k", epsilon))]
             about = f"{title} against k at ε = {epsilon}, one line per method; the table below has the numbers"
             figures.append(_figure(f"ε = {epsilon}", "", chart(lines, x_title="k", about=about)))
         blocks.append(f'<h3>{escape(title)}</h3><div class="charts">{"".join(figures)}</div>')
@@ -208,20 +206,6 @@ def _by_k(content: Content) -> str:
         f'<section><h2>Error against k</h2><p class="quiet">{note}</p>{_legend(content, _names(content))}'
         f"{''.join(blocks)}</section>"
     )
-
-
-def _k_line(content: Content, method: str, epsilon: str, measure: str) -> Line | None:
-    own = [
-        s
-        for s in content["settings"]
-        if s["method"] == method and s["epsilon"] in (epsilon, None) and s["mean"][measure] is not None
-    ]
-    if not own:
-        return None
-    look = _look(content, method)
-    if own[0]["k"] is None:
-        return Line(method, look, (_point(1.0, own[0], measure),), across=True)
-    return Line(method, look, tuple(_point(float(s["k"]), s, measure) for s in own))
 
 
 def _figure(title: str, words: str, picture: str) -> str:

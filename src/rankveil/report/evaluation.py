@@ -7,7 +7,7 @@ from typing import Any
 
 from rankveil.certificate import Certificate
 from rankveil.declare import Plan
-from rankveil.evaluate.results import Distribution, Evaluation, PairResult
+from rankveil.evaluate.results import Evaluation, PairResult
 from rankveil.evaluate.scores import FAIR, GOOD
 from rankveil.evaluate.subgroups import FEWEST_JUDGED
 from rankveil.report import figures
@@ -78,31 +78,24 @@ def _charts(evaluation: Evaluation) -> dict[str, Any]:
     names = list(dict.fromkeys(name for pair in evaluation.pairs for name in pair.columns))
     correlated = [pair for pair in evaluation.pairs if pair.correlation is not None]
     ordered = [name for name in names if any(name in pair.columns for pair in correlated)]
+    queries = evaluation.queries
+    about_groups = [group for group in evaluation.subgroups if group.error is not None]
+    about_pairs = figures.of_pair_errors(evaluation.pairs, names)
+    about_correlations = figures.of_correlations(correlated, ordered)
     return {
-        "columns": [_of_column(shown) for shown in evaluation.distributions],
-        "pairs": inline(
-            figures.of_pair_errors(evaluation.pairs, names), "Heat map of the errors of all pairs of columns"
-        )
-        if evaluation.pairs
-        else None,
+        "columns": [
+            _chart(each.bars, figures.of_distribution(each), f"Distribution of {each.column} before and after")
+            for each in evaluation.distributions
+        ],
+        "pairs": _chart(evaluation.pairs, about_pairs, "Heat map of the errors of all pairs of columns"),
         "strongest": figures.strongest_error(evaluation.pairs),
-        "correlations": inline(
-            figures.of_correlations(correlated, ordered), "Heat map of rank correlations, original and release"
-        )
-        if correlated
-        else None,
-        "queries": inline(
-            figures.of_queries(evaluation.queries), "Answers of the release against those of the original"
-        )
-        if evaluation.queries is not None
-        else None,
-        "groups": inline(figures.of_subgroups(evaluation.subgroups), "Errors of groups against their size")
-        if any(group.error is not None for group in evaluation.subgroups)
-        else None,
+        "correlations": _chart(correlated, about_correlations, "Heat map of rank correlations, original and release"),
+        "queries": None
+        if queries is None
+        else inline(figures.of_queries(queries), "Answers of the release against those of the original"),
+        "groups": _chart(about_groups, figures.of_subgroups(about_groups), "Errors of groups against their size"),
     }
 
 
-def _of_column(shown: Distribution) -> str | None:
-    if not shown.bars:
-        return None
-    return inline(figures.of_distribution(shown), f"Distribution of {shown.column} before and after")
+def _chart(wanted: object, spec: figures.Spec, about: str) -> str | None:
+    return inline(spec, about) if wanted else None

@@ -38,7 +38,7 @@ def _kept(scores: tuple[Score, ...]) -> str:
     best, worst = ranked[-1], ranked[0]
     text = f"Of {len(scores)} aspects of usefulness, {said}"
     if len(scores) == 1:
-        return f"{text}: {best.aspect.lower()} ({score_text(best.value)})."
+        return f"{text}: {_named(best)}."
     return f"{text}: best kept are {_named(best)}, least {_named(worst)}."
 
 

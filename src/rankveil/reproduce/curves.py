@@ -15,7 +15,7 @@ import numpy as np
 from rankveil.declare import Records
 from rankveil.evaluate import measure
 from rankveil.noise import RandomSource
-from rankveil.reproduce.data import adult, census, census_file, first_columns, single_column
+from rankveil.reproduce.data import adult, census, census_file, first_columns
 from rankveil.reproduce.runs import NOISELESS, repeated
 
 EPSILONS = ("0.1", "1", "10")
@@ -71,7 +71,7 @@ def _tables(case: str, census_path: Path | None) -> list[Records]:
     whole = census(census_path or census_file(None))
     attributes = int(case.removeprefix("census-"))
     if attributes == 1:
-        return [single_column(whole, place) for place in range(len(whole.schema.columns))]
+        return [first_columns(whole, 1, after=place) for place in range(len(whole.schema.columns))]
     return [first_columns(whole, attributes)]
 
 

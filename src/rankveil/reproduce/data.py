@@ -97,15 +97,10 @@ def _example(name: str) -> Path:
     )
 
 
-def first_columns(records: Records, count: int) -> Records:
-    """Only the first attributes: the paper's experiments with m of them."""
-    columns = records.schema.columns[:count]
+def first_columns(records: Records, count: int, *, after: int = 0) -> Records:
+    """Only so many attributes: the paper's experiments with m of them."""
+    columns = records.schema.columns[after : after + count]
     return Records(Schema(columns), {column.name: records.codes[column.name] for column in columns}, records.row_count)
-
-
-def single_column(records: Records, place: int) -> Records:
-    column = records.schema.columns[place]
-    return Records(Schema((column,)), {column.name: records.codes[column.name]}, records.row_count)
 
 
 def _numbers_and_labels(table: Table, numbers: tuple[str, ...], labels: dict[str, Domain]) -> Records:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rankveil.reproduce.curves import CENSUS_CASES, EPSILONS, Point
+from rankveil.reproduce.runs import NOISELESS
 
 _NAMES = {"census-1": "Census m=1", "census-8": "Census m=8", "census-13": "Census m=13", "adult": "Adult"}
+_MEASURES = {"relative_error": "RE", "jsd": "JSD"}
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,10 @@ def shapes(points: list[Point]) -> list[Shape]:
     """One row per claim about the cases that were run: Census's three, Adult, or all."""
     c = _Curves(points)
     cases = [case for case in _NAMES if case in c.sizes]
-    both = ("relative_error", "jsd")
     rows = [
-        *(_beats_laplace(c, cases, what) for what in both),
+        *(_beats_laplace(c, cases, what) for what in _MEASURES),
         _close_to_ranking_alone(c, cases),
-        *(_microaggregation_alone(c, [case for case in cases if case != "census-1"], what) for what in both),
+        *(_microaggregation_alone(c, [case for case in cases if case != "census-1"], what) for what in _MEASURES),
     ]
     if "adult" in cases:
         rows.append(_adult_beats_mdav(c))
@@ -65,8 +67,7 @@ def shapes(points: list[Point]) -> list[Shape]:
         _largest_gain_at_one(c),
         _beats_mdav_alone(c, "census-8", 20),
         _beats_mdav_alone(c, "census-13", 30),
-        _predecessor_catches_up(c, "relative_error"),
-        _predecessor_catches_up(c, "jsd"),
+        *(_predecessor_catches_up(c, what) for what in _MEASURES),
         _less_noise_beyond_n_over_m(c),
     ]
 
@@ -75,8 +76,13 @@ def _verdict(results: list[bool]) -> str:
     return "holds" if all(results) else "partly" if any(results) else "fails"
 
 
+def _shape(claim: str, found: Iterable[tuple[bool, str]], before: str = "") -> Shape:
+    """A claim about several cases: whether it holds in each, and its numbers there."""
+    listed = list(found)
+    return Shape(claim, _verdict([holds for holds, _ in listed]), before + ", ".join(words for _, words in listed))
+
+
 def _beats_laplace(c: _Curves, cases: list[str], what: str) -> Shape:
-    name = "RE" if what == "relative_error" else "JSD"
     results, misses = [], []
     for case in cases:
         for epsilon in EPSILONS:
@@ -86,7 +92,7 @@ def _beats_laplace(c: _Curves, cases: list[str], what: str) -> Shape:
             if not results[-1]:
                 misses.append(f"{_NAMES[case]}, ε={epsilon}: {ours:.3f} against {plain:.3f}")
     return Shape(
-        f"{name} is below plain Laplace already from k = 2 (or level with it, within the noise of the runs)",
+        f"{_MEASURES[what]} is below plain Laplace already from k = 2 (or level with it, within the noise of the runs)",
         _verdict(results),
         f"{sum(results)} of {len(results)} cases" + (f"; not {'; '.join(misses)}" if misses else ""),
     )
@@ -104,17 +110,13 @@ def _grows_after(c: _Curves, case: str, turn: int) -> Shape:
 
 
 def _close_to_ranking_alone(c: _Curves, cases: list[str]) -> Shape:
-    parts, results = [], []
-    for case in cases:
+    def found(case: str) -> tuple[bool, str]:
         k = max(c.sizes[case])
-        ours, alone = c.value(case, "IR", "10", k, "relative_error"), c.value(case, "ranking", "", k, "relative_error")
-        results.append(ours < 1.5 * alone)
-        parts.append(f"{_NAMES[case]} {ours / alone:.2f}")
-    return Shape(
-        "ε = 10, large k: RE is almost as low as individual ranking alone (within half again as much)",
-        _verdict(results),
-        "ratio at the largest k: " + ", ".join(parts),
-    )
+        ratio = c.value(case, "IR", "10", k, "relative_error") / c.value(case, "ranking", "", k, "relative_error")
+        return ratio < 1.5, f"{_NAMES[case]} {ratio:.2f}"
+
+    claim = "ε = 10, large k: RE is almost as low as individual ranking alone (within half again as much)"
+    return _shape(claim, map(found, cases), "ratio at the largest k: ")
 
 
 def _worse_than_laplace_from(c: _Curves, case: str, turn: int) -> Shape:
@@ -132,68 +134,51 @@ def _worse_than_laplace_from(c: _Curves, case: str, turn: int) -> Shape:
 
 
 def _falls_then_rises(c: _Curves) -> Shape:
-    parts, results = [], []
-    for case in ("census-1", "census-8", "census-13"):
+    def found(case: str) -> tuple[bool, str]:
         curve = c.curve(case, "IR", "10", "jsd")
         best = min(curve, key=lambda k: curve[k])
-        results.append(best < max(curve) / 2 and curve[max(curve)] > curve[best])
-        parts.append(f"{_NAMES[case]} lowest at k = {best}")
-    return Shape("Census, ε = 10: JSD falls for low k and rises for large k", _verdict(results), ", ".join(parts))
+        turns = best < max(curve) / 2 and curve[max(curve)] > curve[best]
+        return turns, f"{_NAMES[case]} lowest at k = {best}"
+
+    return _shape("Census, ε = 10: JSD falls for low k and rises for large k", map(found, CENSUS_CASES))
 
 
 def _microaggregation_alone(c: _Curves, cases: list[str], what: str) -> Shape:
-    name = "RE" if what == "relative_error" else "JSD"
-    parts, results = [], []
-    for case in cases:
-        k = max(c.sizes[case])
-        mdav, ranking = c.value(case, "mdav-insensitive", "", k, what), c.value(case, "ranking", "", k, what)
-        results.append(all(
-            c.value(case, "mdav-insensitive", "", size, what) > c.value(case, "ranking", "", size, what)
-            for size in c.sizes[case]
-        ))  # fmt: skip
-        parts.append(f"{_NAMES[case]} {mdav:.3f} against {ranking:.3f}")
-    return Shape(
-        f"m > 1: insensitive MDAV alone has a higher {name} than individual ranking alone, for every k",
-        _verdict(results),
-        "at the largest k: " + ", ".join(parts),
-    )
+    def found(case: str) -> tuple[bool, str]:
+        mdav, ranking = (c.curve(case, method, "", what) for method in NOISELESS[::-1])
+        k = max(mdav)
+        return all(mdav[k] > ranking[k] for k in mdav), f"{_NAMES[case]} {mdav[k]:.3f} against {ranking[k]:.3f}"
+
+    name = _MEASURES[what]
+    claim = f"m > 1: insensitive MDAV alone has a higher {name} than individual ranking alone, for every k"
+    return _shape(claim, map(found, cases), "at the largest k: ")
 
 
 def _adult_beats_mdav(c: _Curves) -> Shape:
-    parts, results = [], []
-    beyond = [k for k in c.sizes["adult"] if k > 100]
-    for epsilon in ("1", "10"):
-        for what, name in (("relative_error", "RE"), ("jsd", "JSD")):
-            wins = [
-                c.value("adult", "IR", epsilon, k, what) < c.value("adult", "mdav-insensitive", "", k, what)
-                for k in beyond
-            ]
-            results.append(all(wins))
-            parts.append(f"{name} at ε = {epsilon}: {sum(wins)} of {len(wins)} sizes")
-    return Shape(
-        "Adult: the method with noise beats insensitive MDAV without noise for k > 100 (ε = 1 and 10)",
-        _verdict(results),
-        ", ".join(parts),
-    )
+    def found(epsilon: str, what: str) -> tuple[bool, str]:
+        ours, alone = c.curve("adult", "IR", epsilon, what), c.curve("adult", "mdav-insensitive", "", what)
+        wins = [ours[k] < alone[k] for k in ours if k > 100]
+        return all(wins), f"{_MEASURES[what]} at ε = {epsilon}: {sum(wins)} of {len(wins)} sizes"
+
+    claim = "Adult: the method with noise beats insensitive MDAV without noise for k > 100 (ε = 1 and 10)"
+    return _shape(claim, (found(epsilon, what) for epsilon in ("1", "10") for what in _MEASURES))
 
 
 def _overlap_at_one(c: _Curves) -> Shape:
     gap = max(
         abs(c.value("census-1", "ranking", "", k, what) - c.value("census-1", "mdav-insensitive", "", k, what))
         for k in c.sizes["census-1"]
-        for what in ("relative_error", "jsd")
+        for what in _MEASURES
     )
     return Shape("m = 1: both microaggregations overlap", _verdict([gap < 1e-9]), f"largest difference {gap:.1e}")
 
 
 def _largest_gain_at_one(c: _Curves) -> Shape:
     def gain(case: str) -> float:
-        sizes = c.sizes[case]
-        return sum(
-            c.value(case, "MV", "1", k, "relative_error") / c.value(case, "IR", "1", k, "relative_error") for k in sizes
-        ) / len(sizes)
+        theirs, ours = (c.curve(case, method, "1", "relative_error") for method in ("MV", "IR"))
+        return sum(theirs[k] / ours[k] for k in ours) / len(ours)
 
-    gains = {case: gain(case) for case in ("census-1", "census-8", "census-13")}
+    gains = {case: gain(case) for case in CENSUS_CASES}
     return Shape(
         "the advantage over the predecessor is largest for m = 1 and shrinks with m",
         _verdict([gains["census-1"] > gains["census-8"] > gains["census-13"]]),
@@ -214,29 +199,20 @@ def _beats_mdav_alone(c: _Curves, case: str, turn: int) -> Shape:
 
 
 def _predecessor_catches_up(c: _Curves, what: str) -> Shape:
-    name = "RE" if what == "relative_error" else "JSD"
-    parts, results = [], []
-    for k in (size for size in c.sizes["census-13"] if size > 80):
-        ours, theirs = c.value("census-13", "IR", "10", k, what), c.value("census-13", "MV", "10", k, what)
-        results.append(theirs <= 1.05 * ours)
-        parts.append(f"k = {k}: {theirs:.3f} against {ours:.3f}")
-    return Shape(
-        f"Census m=13, ε = 10, k > 80: the predecessor matches or slightly beats the method in {name} (within 5 %)",
-        _verdict(results),
-        ", ".join(parts),
-    )
+    def found(k: int) -> tuple[bool, str]:
+        ours, theirs = (c.value("census-13", method, "10", k, what) for method in ("IR", "MV"))
+        return theirs <= 1.05 * ours, f"k = {k}: {theirs:.3f} against {ours:.3f}"
+
+    name, sizes = _MEASURES[what], [k for k in c.sizes["census-13"] if k > 80]
+    claim = f"Census m=13, ε = 10, k > 80: the predecessor matches or slightly beats the method in {name} (within 5 %)"
+    return _shape(claim, map(found, sizes))
 
 
 def _less_noise_beyond_n_over_m(c: _Curves) -> Shape:
-    parts, results = [], []
-    for epsilon in ("0.1", "1"):
+    def found(epsilon: str) -> tuple[bool, str]:
         k = max(c.sizes["census-13"])
-        ours = c.value("census-13", "IR", epsilon, k, "relative_error")
-        theirs = c.value("census-13", "MV", epsilon, k, "relative_error")
-        results.append(theirs <= 1.05 * ours)
-        parts.append(f"ε = {epsilon}, k = {k}: {theirs:.2f} against {ours:.2f}")
-    return Shape(
-        "beyond k = n/m = 83 the predecessor needs less noise; noticeable at ε = 0.1 and 1 (its RE within 5 %)",
-        _verdict(results),
-        ", ".join(parts),
-    )
+        ours, theirs = (c.value("census-13", method, epsilon, k, "relative_error") for method in ("IR", "MV"))
+        return theirs <= 1.05 * ours, f"ε = {epsilon}, k = {k}: {theirs:.2f} against {ours:.2f}"
+
+    claim = "beyond k = n/m = 83 the predecessor needs less noise; noticeable at ε = 0.1 and 1 (its RE within 5 %)"
+    return _shape(claim, map(found, ("0.1", "1")))

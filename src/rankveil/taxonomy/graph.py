@@ -46,7 +46,7 @@ class Taxonomy:
             for parent in above:
                 edges.setdefault(parent, ())
         node_of_label = dict(labels) if isinstance(labels, Mapping) else {label: label for label in labels}
-        self._check(edges, node_of_label)
+        self._from_the_root = self._checked(edges, node_of_label)
         self.labels: tuple[str, ...] = tuple(node_of_label)
         labelled = set(node_of_label.values())
         inner = [node for node in edges if node not in labelled]
@@ -58,7 +58,8 @@ class Taxonomy:
         )
         self._edges = edges
 
-    def _check(self, edges: Mapping[str, tuple[str, ...]], node_of_label: Mapping[str, str]) -> None:
+    def _checked(self, edges: Mapping[str, tuple[str, ...]], node_of_label: Mapping[str, str]) -> list[str]:
+        """All nodes, each after its parents."""
         if len(edges) > MOST_NODES:
             raise self._error(
                 f"has {len(edges)} nodes; at most {MOST_NODES} are supported",
@@ -70,16 +71,16 @@ class Taxonomy:
                 f"has {len(roots)} roots ({roots[0]!r}, {roots[1]!r}, ...)",
                 "Put one node above all others: exactly one row has an empty parent.",
             )
-        settled: set[str] = set(roots)
+        settled = dict.fromkeys(roots)
         waiting = {node: set(above) for node, above in edges.items() if above}
         while waiting:
-            ready = [node for node, above in waiting.items() if above <= settled]
+            ready = [node for node, above in waiting.items() if above <= settled.keys()]
             if not ready:
                 raise self._error(
                     f"has a cycle among {len(waiting)} nodes, {sorted(waiting)[0]!r} among them",
                     "A node must not be its own ancestor: remove one of the edges of the cycle.",
                 )
-            settled.update(ready)
+            settled |= dict.fromkeys(ready)
             for node in ready:
                 del waiting[node]
         if not node_of_label:
@@ -92,6 +93,7 @@ class Taxonomy:
             )
         if len(set(node_of_label.values())) < len(node_of_label):
             raise self._error("gives one node to two labels", "Give every label a node of its own.")
+        return list(settled)
 
     def _error(self, problem: str, remedy: str) -> TaxonomyError:
         return TaxonomyError(f"Taxonomy {self.name}: {problem}.", remedy=remedy)
@@ -138,23 +140,9 @@ class Taxonomy:
     def ancestors(self) -> NDArray[np.bool_]:
         """ancestors[i, j]: node j lies above node i, or is node i (the paper's φ)."""
         above = np.eye(self.node_count, dtype=np.bool_)
-        done: set[str] = set()
-
-        def settle(node: str) -> None:
-            stack = [node]
-            while stack:
-                top = stack[-1]
-                open_parents = [parent for parent in self._edges[top] if parent not in done]
-                if open_parents:
-                    stack.extend(open_parents)
-                    continue
-                for parent in self._edges[top]:
-                    above[self._position[top]] |= above[self._position[parent]]
-                done.add(top)
-                stack.pop()
-
-        for node in self._node_names:
-            settle(node)
+        for node in self._from_the_root:
+            for parent in self._edges[node]:
+                above[self._position[node]] |= above[self._position[parent]]
         return above
 
     @cached_property

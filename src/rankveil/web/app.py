@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -10,8 +11,8 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from rankveil import report
-from rankveil.web.guard import Door, Events, Guard
-from rankveil.web.site import Ask, Site, View, answered
+from rankveil.web.guard import Guard
+from rankveil.web.site import SMALL_FORM, Site, View, answered
 from rankveil.web.views import columns, method, release, result, table
 
 _STATIC = Path(__file__).parent / "static"
@@ -25,33 +26,23 @@ FILES = {
 }
 
 
-def application(
-    site: Site,
-    *,
-    door: Door,
-    port: int,
-    door_file: Path | None = None,
-    landing: str = "/",
-    events: Events | None = None,
-) -> Guard:
-    """The whole page behind its guard."""
-    pages = Starlette(routes=[Mount(site.base, routes=_routes(site))])
-    return Guard(pages, door=door, port=port, door_file=door_file, landing=landing, events=events)
+def application(site: Site, **settings: Any) -> Guard:
+    """The whole page behind its guard, which has further settings."""
+    return Guard(Starlette(routes=[Mount(site.base, routes=_routes(site))]), **settings)
 
 
 def _routes(site: Site) -> list[BaseRoute]:
     def get(path: str, view: View) -> Route:
         return Route(path, answered(site, view), methods=["GET"])
 
-    def post(path: str, view: View, *, limit: int | None = None) -> Route:
-        endpoint = answered(site, view) if limit is None else answered(site, view, limit=limit)
-        return Route(path, endpoint, methods=["POST"])
+    def post(path: str, view: View, *, limit: int = SMALL_FORM) -> Route:
+        return Route(path, answered(site, view, limit=limit), methods=["POST"])
 
     session, one = "/w/{working}", "/w/{working}/releases/{job}"
     return [
         get("/", table.start_page),
         post("/tables", table.open_page, limit=site.upload_limit),
-        get(session, _to_columns),
+        get(session, lambda ask: ask.go(f"{ask.here}/columns")),
         get(f"{session}/table", table.table_page),
         post(f"{session}/table", table.give_again, limit=site.upload_limit),
         post(f"{session}/remove", table.remove),
@@ -73,16 +64,8 @@ def _routes(site: Site) -> list[BaseRoute]:
         get(f"{one}/files/{{name}}", result.download),
         get(f"{one}/report/{{name}}", result.report),
         Route("/static/{name}", _static, methods=["GET"]),
-        Route("/{rest:path}", answered(site, _missing), methods=["GET"]),
+        get("/{rest:path}", lambda ask: ask.page("missing.html.jinja", code=404)),
     ]
-
-
-def _to_columns(ask: Ask) -> Response:
-    return ask.go("w", ask.working.id, "columns")
-
-
-def _missing(ask: Ask) -> Response:
-    return ask.page("missing.html.jinja", code=404)
 
 
 async def _static(request: Request) -> Response:

@@ -25,21 +25,19 @@ class BudgetView:
     spent: str
     spent_delta: str | None
     cap: str | None
-    left: str | None
     after: str | None  # what would be spent after the next release; None for one without a guarantee
     left_after: str | None
     fits: bool
     releases: int
     unpublished: int
     unprotected: int
-    share_spent: float = 0.0  # of the cap
-    share_after: float = 0.0
+    share_spent: float  # of the cap
+    share_after: float
 
 
 def budget_view(working: Working, ledger: Path | None) -> BudgetView:
     plan = working.plan()
-    where = ledger or default_ledger_path()
-    with Ledger(where) as book:
+    with Ledger(ledger or default_ledger_path()) as book:
         found = content_identities(working, book)
         if plan.release.population is not None:
             found.append(population_identity(plan.release.population, book.key))
@@ -55,7 +53,6 @@ def budget_view(working: Working, ledger: Path | None) -> BudgetView:
         spent=amount(account.spent_epsilon),
         spent_delta=f"{float(account.spent_delta):.3g}" if account.spent_delta else None,
         cap=None if cap is None else amount(cap),
-        left=None if cap is None else amount(max(cap - account.spent_epsilon, Fraction(0))),
         after=None if after is None else amount(after),
         left_after=None if cap is None or after is None else amount(max(cap - after, Fraction(0))),
         fits=all(_fits(account, asked, Fraction(plan.release.delta or 0)) for account in accounts),
@@ -72,9 +69,8 @@ def set_cap(working: Working, ledger: Path | None, epsilon: str, delta: str) -> 
     limits = [_limit("ε", epsilon), _limit("δ", delta or "0")]
     if limits[0] == 0:
         raise PlanError("A cap of ε = 0 would allow no release.", remedy="Give a number above 0.")
-    plan = working.plan()
+    population = working.plan().release.population
     with Ledger(ledger or default_ledger_path()) as book:
-        population = plan.release.population
         named = [] if population is None else [population_identity(population, book.key)]
         book.cap(named or content_identities(working, book), *limits)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rankveil.declare import Plan
 from rankveil.declare.domain import Nominal, domain_of
-from rankveil.declare.plan import TABLE_PART, CategoryColumn, TableEntry
+from rankveil.declare.plan import TABLE_PART, CategoryColumn, ColumnEntry, TableEntry
 from rankveil.errors import RankveilError
 from rankveil.web.home import State, column_part
 
@@ -76,28 +76,27 @@ def cards(plan: Plan, state: State) -> list[Card]:
 def card(plan: Plan, state: State, place: int) -> Card:
     name = list(plan.columns)[place]
     entry = plan.columns[name]
-    content = entry.model_dump()
-    facts = tuple(_facts(content, set(entry.unconfirmed)))
+    facts = _facts(entry)
     return Card(
         place=place,
         name=name,
         kind=entry.kind,
         facts=facts,
-        guesses=sum(fact.guessed for fact in facts),
+        guesses=_guesses(facts),
         public=entry.role == "public",
         version=state.versions.get(column_part(name), 0),
-        entry=content,
+        entry=entry.model_dump(),
     )
 
 
 def table_card(plan: Plan, state: State) -> TableCard | None:
     """None where the plan says nothing about the table as a whole."""
-    facts = _table_facts(plan.table.model_dump(), set(plan.table.unconfirmed))
+    facts = _table_facts(plan.table)
     if not facts:
         return None
     return TableCard(
         facts=tuple(fact for fact in facts if fact.entries not in (("decimal",), ("thousands",))),
-        guesses=sum(fact.guessed for fact in facts),
+        guesses=_guesses(facts),
         version=state.versions.get(TABLE_PART, 0),
         decimal=plan.table.decimal_mark,
         thousands=plan.table.thousands or "",
@@ -106,13 +105,12 @@ def table_card(plan: Plan, state: State) -> TableCard | None:
 
 def guesses_left(plan: Plan) -> int:
     """How many confirmations the plan still waits for: limits are one, though the plan has two entries for them."""
-    table = sum(fact.guessed for fact in _table_facts(plan.table.model_dump(), set(plan.table.unconfirmed)))
-    return table + sum(
-        fact.guessed
-        for entry in plan.columns.values()
-        if entry.unconfirmed
-        for fact in _facts(entry.model_dump(), set(entry.unconfirmed))
-    )
+    columns = (_guesses(_facts(entry)) for entry in plan.columns.values() if entry.unconfirmed)
+    return _guesses(_table_facts(plan.table)) + sum(columns)
+
+
+def _guesses(facts: Sequence[Fact]) -> int:
+    return sum(fact.guessed for fact in facts)
 
 
 def where_left(plan: Plan) -> str:
@@ -122,7 +120,7 @@ def where_left(plan: Plan) -> str:
     return " and ".join(words + (["how the file is read"] if plan.table.unconfirmed else []))
 
 
-def _table_facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
+def _table_facts(table: TableEntry) -> list[Fact]:
     """Every entry that says something or is a guess."""
     words: dict[str, tuple[str, Any]] = {
         "decimal": ("Decimal mark", DECIMAL_MARKS.get),
@@ -133,21 +131,23 @@ def _table_facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
     }
     plain = TableEntry().model_dump()
     return [
-        Fact(label, shown(entry[key]), (key,), key in guessed)
-        for key, value in entry.items()
-        if key != "unconfirmed" and (value != plain[key] or key in guessed)
+        Fact(label, shown(value), (key,), key in table.unconfirmed)
+        for key, value in table.model_dump().items()
+        if key != "unconfirmed" and (value != plain[key] or key in table.unconfirmed)
         for label, shown in [words.get(key, (key, str))]
     ]
 
 
-def _facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
+def _facts(column: ColumnEntry) -> tuple[Fact, ...]:
+    entry, guessed = column.model_dump(), set(column.unconfirmed)
+
     def fact(label: str, value: str, *entries: str, labels: Sequence[str] = ()) -> Fact:
         shown, more = tuple(labels[:_SHOWN_LABELS]), tuple(labels[_SHOWN_LABELS:])
         return Fact(label, value, entries, bool(guessed & set(entries)), shown, more)
 
-    found = [fact("Kind", KINDS[entry["kind"]], "kind")]
     if entry["kind"] == "drop":
-        return [fact("Kind", "left out: not read, not released", "kind")]
+        return (fact("Kind", "left out: not read, not released", "kind"),)
+    found = [fact("Kind", KINDS[entry["kind"]], "kind")]
     if entry.get("bounds") == "private":
         found.append(fact("Limits", "found with a part of the budget", "lower", "upper", "bounds"))
     elif "lower" in entry:
@@ -163,21 +163,14 @@ def _facts(entry: dict[str, Any], guessed: set[str]) -> list[Fact]:
     if entry.get("taxonomy"):
         found.append(fact("Taxonomy", entry["taxonomy"], "taxonomy", "taxonomy_labels"))
     if entry.get("categories"):
-        count = len(entry["categories"])
-        found.append(
-            fact(
-                "Labels",
-                f"{count} in order" if entry["kind"] == "ordinal" else str(count),
-                "categories",
-                labels=entry["categories"],
-            )
-        )
+        count = f"{len(entry['categories'])}{' in order' if entry['kind'] == 'ordinal' else ''}"
+        found.append(fact("Labels", count, "categories", labels=entry["categories"]))
     if entry["null"] or "null" in guessed:
         words = "is a value of the column" if entry["null"] else "never: a table with missing values is refused"
         found.append(fact("Missing", words, "null"))
     if entry["role"] == "public":
         found.append(fact("Role", "public: kept as it is, protects nobody", "role"))
-    return found
+    return tuple(found)
 
 
 def confirmed(entry: dict[str, Any], entries: Sequence[str]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rankveil.noise import SystemSource
-from rankveil.write import write_bytes
+from rankveil.web.private import keep
 
 COOKIE = "rankveil"
 LIFETIME = 12 * 3600  # seconds that a cookie is good for
@@ -96,7 +96,7 @@ class Door:
             return cls.new()
 
     def keep(self, file: Path) -> None:
-        write_bytes(file, json.dumps({"path": self.path, "cookie_sha256": self.cookie_sha256}).encode(), mode=0o600)
+        keep(file, json.dumps({"path": self.path, "cookie_sha256": self.cookie_sha256}).encode())
 
     def exchange(self, token: str) -> str | None:
         """A new cookie for the token; None if it is wrong or was used. Whoever held a cookie before loses it."""
@@ -134,25 +134,16 @@ class Events:
     locked: Callable[[], None] = lambda: None
 
 
+@dataclass
 class Guard:
     """ASGI middleware: everything above, for every request, and the headers of every answer."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        door: Door,
-        port: int,
-        door_file: Path | None = None,
-        landing: str = "/",
-        events: Events | None = None,
-    ) -> None:
-        self.app = app
-        self.door = door
-        self.door_file = door_file
-        self.landing = landing  # where the one-time address leads
-        self.events = events or Events()
-        self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+    app: ASGIApp
+    door: Door
+    port: int
+    door_file: Path | None = None
+    landing: str = "/"  # where the one-time address leads
+    events: Events = Events()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -178,7 +169,7 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if host not in self.hosts:
+        if host not in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
             return PlainTextResponse("This server answers to its own name only.\n", status_code=421)
         if scope["method"] not in ("GET", "HEAD") and not _from_the_page_itself(headers, host):
             return PlainTextResponse("This request did not come from the page itself.\n", status_code=403)

@@ -10,14 +10,13 @@ Not covered  The folder holds limits and labels of the data (plans), evaluations
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,7 @@ from rankveil.declare.plan import TABLE_PART
 from rankveil.declare.plan_file import plan_toml
 from rankveil.errors import OutputError, PlanError, TableError
 from rankveil.web.guard import secret
-from rankveil.web.private import check_way, only_for_me
-from rankveil.write import write_bytes
+from rankveil.web.private import check_way, held, keep, only_for_me
 
 _ID = re.compile(r"[0-9a-f]{16}")
 RELEASE_PART = "[release]"  # no clash with a column: versions of columns are kept under "column:<name>"
@@ -45,21 +43,6 @@ def default_home() -> Path:
         return Path(given)
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "rankveil"
-
-
-def is_held(path: Path) -> bool:
-    """Whether a living process holds the lock on a file: the answer is right however that process may end."""
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False
 
 
 @dataclass
@@ -110,24 +93,17 @@ class Working:
             yield state
             self._write(state)
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
+    def locked(self) -> AbstractContextManager[int]:
+        return held(self.folder / "lock")
 
     def _write(self, state: State) -> None:
         state.touched = time.time()
-        write_bytes(self.folder / "working.json", json.dumps(asdict(state)).encode(), mode=0o600)
+        keep(self.folder / "working.json", json.dumps(asdict(state)).encode())
 
     # The plan
 
     def plan(self, state: State | None = None) -> Plan:
-        text = (state or self.read()).plan
-        return Plan.parse(text, name="plan.toml", folder=self.folder)
+        return Plan.parse((state or self.read()).plan, name="plan.toml", folder=self.folder)
 
     def change_plan(self, part: str, seen_version: int, content: dict[str, Any]) -> Plan:
         """Replace one part of the plan (a column, RELEASE_PART or TABLE_PART), if it is as it was when it was shown."""

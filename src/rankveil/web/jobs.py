@@ -9,7 +9,6 @@ Argument     A job is its folder, and making a folder succeeds once. The process
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -18,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +26,9 @@ from rankveil.declare.plan_file import plan_toml
 from rankveil.ledger import default_ledger_path
 from rankveil.web.budget import LedgerSays, ledger_says
 from rankveil.web.guard import secret
-from rankveil.web.home import Working, is_held
-from rankveil.write import CERTIFICATE_NAME, RELEASE_NAMES, recover, write_bytes, write_text
+from rankveil.web.home import Working
+from rankveil.web.private import held, is_held, keep
+from rankveil.write import CERTIFICATE_NAME, RELEASE_NAMES, recover, write_text
 
 JOB_ID = re.compile(r"[0-9a-f]{16}")
 _PATIENCE = 3.0  # seconds between asking a job to end and ending it
@@ -67,7 +67,6 @@ class Status:
     ledger: LedgerSays
     written: bool  # release and certificate lie in the output folder
     error: dict[str, Any] | None = None
-    result: dict[str, Any] | None = None
 
     @property
     def running(self) -> bool:
@@ -112,24 +111,19 @@ class Job:
         paid = ledger_says(Path(spec.ledger), self.id) if spec.kind == "release" else LedgerSays()
         written = spec.kind == "release" and self.release_file() is not None
         stage = _read_text(self.folder / "stage") or "starting"
-        end = (
-            _changed(self.folder / "result.json")
-            or _changed(self.folder / "cancelled")
-            or _changed(self.folder / "stage")
-        )
-        seconds = max(0.0, (time.time() if alive else end or spec.created) - spec.created)
+        ends = (_changed(self.folder / name) for name in ("result.json", "cancelled", "stage"))
+        end = time.time() if alive else next(filter(None, ends), spec.created)
+        error = None if finished is None else finished.get("error")
         state: StateName
-        if finished is not None and "error" in finished:
-            return Status("refused", stage, seconds, paid, written, error=finished["error"])
         if finished is not None:
-            return Status("done", stage, seconds, paid, written, result=finished)
-        if alive:
+            state = "done" if error is None else "refused"
+        elif alive:
             state = "running"
         elif written and paid.spent:
             state = "done"  # killed after its last step, before it could say so
         else:
             state = "cancelled" if (self.folder / "cancelled").exists() else "broken"
-        return Status(state, stage, seconds, paid, written)
+        return Status(state, stage, max(0.0, end - spec.created), paid, written, error)
 
     def cancel(self) -> None:
         """End the process: asked first, so that it removes its own temporary files, then made to."""
@@ -173,7 +167,11 @@ def jobs_of(working: Working) -> list[Job]:
 
 
 def releases_of(working: Working) -> list[Job]:
-    return [job for job in jobs_of(working) if (job.folder / "job.json").exists() and job.spec.kind == "release"]
+    return _jobs_of_kind(working, "release")
+
+
+def _jobs_of_kind(working: Working, kind: Kind) -> list[Job]:
+    return [job for job in jobs_of(working) if (job.folder / "job.json").exists() and job.spec.kind == kind]
 
 
 def job_named(working: Working, job_id: str) -> Job | None:
@@ -191,10 +189,8 @@ def start(working: Working, job_id: str, plan: Plan, spec: Spec) -> Job:
     write_text(folder / "plan.toml", plan_toml(plan))
     for name in files_named_by(plan):
         shutil.copyfile(working.folder / name, folder / name)
-    write_bytes(folder / "job.json", json.dumps(asdict(spec)).encode(), mode=0o600)
-    lock = os.open(folder / "running", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    keep(folder / "job.json", json.dumps(asdict(spec)).encode())
+    with held(folder / "running") as lock:
         child = subprocess.Popen(
             [sys.executable, "-m", "rankveil.web.worker", str(folder)],
             stdin=subprocess.DEVNULL,
@@ -204,8 +200,6 @@ def start(working: Working, job_id: str, plan: Plan, spec: Spec) -> Job:
             start_new_session=True,  # a Ctrl-C in the terminal ends the page, not a release that was paid for
         )
         _children.append(child)
-    finally:
-        os.close(lock)
     return Job(folder)
 
 
@@ -243,31 +237,20 @@ def follow_up(working: Working, release: Job, kind: Kind, options: dict[str, Any
             if status.running or (status.state == "done" and (job.spec.options or {}) == options):
                 return job
         job_id = secret(8)
-        spec = release.spec
-        return start(
-            working,
-            job_id,
-            release.plan(),
-            Spec(
-                **{
-                    **asdict(spec),
-                    "kind": kind,
-                    "created": time.time(),
-                    "of_release": str(release.out),
-                    "out": str(out or working.jobs_folder / job_id),
-                    "options": options,
-                }
-            ),
+        spec = replace(
+            release.spec,
+            kind=kind,
+            created=time.time(),
+            of_release=str(release.out),
+            out=str(out or working.jobs_folder / job_id),
+            options=options,
         )
+        return start(working, job_id, release.plan(), spec)
 
 
 def jobs_about(working: Working, release: Job, kind: Kind) -> list[Job]:
     """Evaluations or comparisons of one release, newest first."""
-    found = []
-    for job in jobs_of(working):
-        if (job.folder / "job.json").exists() and (job.spec.kind, job.spec.of_release) == (kind, str(release.out)):
-            found.append(job)
-    return found[::-1]
+    return [job for job in _jobs_of_kind(working, kind) if job.spec.of_release == str(release.out)][::-1]
 
 
 def files_named_by(plan: Plan) -> list[str]:

@@ -1,4 +1,4 @@
-"""Folders that belong to one user alone, and nobody else can put another one in their place.
+"""Folders and files that belong to one user alone, and nobody else can put others in their place; and their locks.
 
 Guarantee    `only_for_me` gives a folder that is the user's own and closed to all others. `check_way` refuses a folder
              if another user (the administrator aside) could rename it, or a folder on the way to it, and put one of
@@ -10,13 +10,17 @@ Argument     To rename an entry takes write permission on the folder that holds 
 
 from __future__ import annotations
 
+import fcntl
 import grp
 import os
 import pwd
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rankveil.errors import OutputError
+from rankveil.write import write_bytes
 
 
 def only_for_me(folder: Path) -> Path:
@@ -27,6 +31,37 @@ def only_for_me(folder: Path) -> Path:
         raise _refusal(folder, folder, "belongs to another user" if stat.S_ISDIR(found.st_mode) else "is no folder")
     folder.chmod(0o700)
     return folder
+
+
+def keep(path: Path, content: bytes) -> None:
+    """A file that nobody else may read, whole or not at all."""
+    write_bytes(path, content, mode=0o600)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[int]:
+    """The lock on a file, which a process that is given its handle holds as well."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def is_held(path: Path) -> bool:
+    """Whether a living process holds the lock on a file: the answer is right however that process may end."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 def check_way(folder: Path) -> None:

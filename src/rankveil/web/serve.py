@@ -7,7 +7,6 @@ session is removed. A release that is at work is left to finish: it was, or will
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import shutil
@@ -25,12 +24,12 @@ import uvicorn
 from rankveil.errors import OutputError, RankveilError
 from rankveil.web.app import application
 from rankveil.web.guard import Door, Events, forward, secret
-from rankveil.web.home import Home, Working, is_held
+from rankveil.web.home import Home, Working
 from rankveil.web.jobs import jobs_of
-from rankveil.web.private import only_for_me
+from rankveil.web.private import held, is_held, keep, only_for_me
 from rankveil.web.site import Site
 from rankveil.web.tables import left_behind, open_path, remove_copy
-from rankveil.write import recover, write_bytes
+from rankveil.write import recover
 
 DEFAULT_PORT = 8722
 _OPENED = "The page was opened. If that was not you: press Ctrl-C, somebody else has used the address."
@@ -81,7 +80,7 @@ def serve(
         if options.table is not None:
             landing = f"/w/{open_path(home, options.table, options.plan, owner).id}/columns"
         way_in = own_folder / "open.html"
-        write_bytes(way_in, forward(address).encode(), mode=0o600)
+        keep(way_in, forward(address).encode())
 
         def opened() -> None:
             way_in.unlink(missing_ok=True)
@@ -147,13 +146,11 @@ def _listening(port: int | None) -> Iterator[socket.socket]:
 def _alive(home: Home, owner: str) -> Iterator[None]:
     """A lock that tells other servers that this one lives, however it may end."""
     path = home.servers_folder / f"{owner}.lock"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
+    with held(path):
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def _is_alive(home: Home, owner: str) -> bool:
@@ -175,7 +172,7 @@ def close(home: Home, owner: str, door_file: Path) -> None:
 
 def remove_left_behind(home: Home, now: float | None = None) -> None:
     """What servers and jobs that were killed could not remove."""
-    now = time.time() if now is None else now
+    now = now or time.time()
     for place, _, _ in os.walk(home.folder):
         recover(Path(place))
     for path in home.servers_folder.iterdir():

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from rankveil.web.jobs import Job, job_named, releases_of
 from rankveil.web.tables import SmallFile
 
 log = logging.getLogger("rankveil.web")
-_SMALL_FORM = 32 << 20
+SMALL_FORM = 32 << 20
 STEPS = (("table", "Table"), ("columns", "Columns"), ("method", "Method"), ("release", "Release"), ("result", "Result"))
 
 
@@ -76,8 +77,9 @@ class Ask:
         found = [value for value in self.form.getlist(key) if isinstance(value, UploadFile) and value.filename]
         return [SmallFile(file.filename or "", file.file.read()) for file in found]
 
-    @property
+    @cached_property
     def working(self) -> Working:
+        """The session that the address names."""
         found = self.site.home.working(self.request.path_params["working"])
         if found is None:
             raise HTTPException(404)
@@ -86,43 +88,48 @@ class Ask:
                 state.owner = self.site.owner
         return found
 
-    def job(self, working: Working) -> Job:
-        found = job_named(working, self.request.path_params["job"])
+    @cached_property
+    def job(self) -> Job:
+        """The job of that session that the address names."""
+        found = job_named(self.working, self.request.path_params["job"])
         if found is None:
             raise HTTPException(404)
         return found
 
-    def page(self, template: str, code: int = 200, **content: Any) -> HTMLResponse:
-        return HTMLResponse(self.render(template, **content), status_code=code)
+    @property
+    def here(self) -> str:
+        """Where all addresses of the session start."""
+        return f"{self.site.base}/w/{self.working.id}"
 
-    def render(self, template: str, **content: Any) -> str:
-        return self.site.environment.get_template(template).render(
+    def page(self, template: str, code: int = 200, **content: Any) -> HTMLResponse:
+        text = self.site.environment.get_template(template).render(
             base=self.site.base, version=__version__, upload_limit=self.site.upload_limit, **content
         )
+        return HTMLResponse(text, status_code=code)
 
-    def step(self, template: str, working: Working, step: str, code: int = 200, **content: Any) -> HTMLResponse:
-        """A page of the flow: with the stepper, and what belongs beside it."""
-        state = working.read()
-        releases = releases_of(working)
+    def step(self, template: str, step: str, *, error: RankveilError | None = None, **content: Any) -> HTMLResponse:
+        """A page of the flow: with the stepper, what belongs beside it, and the refusal of what was sent."""
         return self.page(
             template,
-            code,
-            working=working,
-            state=state,
-            step=step,
-            steps=_steps(working, f"{self.site.base}/w/{working.id}", step, releases),
-            here=f"{self.site.base}/w/{working.id}",
+            200 if error is None else status_of(error),
+            state=self.working.read(),
+            steps=_steps(self.here, step, releases_of(self.working)),
+            here=self.here,
+            error=error,
             **content,
         )
 
-    def go(self, *parts: str) -> RedirectResponse:
-        return RedirectResponse("/".join((self.site.base, *parts)), status_code=303)
+    def refused(self, error: RankveilError, code: int, *, bug: bool = False) -> HTMLResponse:
+        return self.page("refused.html.jinja", code, error=error, bug=bug, back=_back(self.request))
+
+    def go(self, address: str) -> RedirectResponse:
+        return RedirectResponse(address, status_code=303)
 
 
 View = Callable[[Ask], Response]
 
 
-def answered(site: Site, view: View, *, limit: int = _SMALL_FORM) -> Callable[[Request], Awaitable[Response]]:
+def answered(site: Site, view: View, *, limit: int = SMALL_FORM) -> Callable[[Request], Awaitable[Response]]:
     """A view as an endpoint: run in a thread, with refusals as pages and bugs without their text."""
 
     async def answer(request: Request) -> Response:
@@ -139,16 +146,11 @@ def answered(site: Site, view: View, *, limit: int = _SMALL_FORM) -> Callable[[R
         except HTTPException as error:
             return ask.page("missing.html.jinja", code=error.status_code)
         except RankveilError as error:
-            return ask.page("refused.html.jinja", code=status_of(error), error=error.as_dict(), back=_back(request))
+            return ask.refused(error, status_of(error))
         except Exception as error:
             log.error("%s", bug_in(error))  # never the exception's own text: it may quote data
-            refusal = {
-                "error": "Bug",
-                "problem": bug_in(error),
-                "cost": "What the ledger says about a release stands on its page.",
-                "remedy": "Please report it.",
-            }
-            return ask.page("refused.html.jinja", code=500, error=refusal, back=_back(request))
+            cost = "What the ledger says about a release stands on its page."
+            return ask.refused(RankveilError(bug_in(error), cost=cost, remedy="Please report it."), 500, bug=True)
 
     return answer
 
@@ -199,7 +201,7 @@ async def _limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
         )
 
 
-def _steps(working: Working, here: str, current: str, releases: list[Job]) -> list[dict[str, Any]]:
+def _steps(here: str, current: str, releases: list[Job]) -> list[dict[str, Any]]:
     names = [name for name, _ in STEPS]
     last = f"{here}/releases/{releases[-1].id}" if releases else None
     links = {name: f"{here}/{name}" for name in names[:-1]} | {"result": last}

@@ -22,7 +22,7 @@ from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
 from rankveil.web.guard import secret
 from rankveil.web.home import Home, State, Working
-from rankveil.write import write_bytes
+from rankveil.web.private import keep
 
 STALE_AFTER = 3600.0  # seconds: a killed page may be started again and go on within this time
 REMOVE_COPY = "remove-copy"  # a file that asks the last process at work to remove the copy
@@ -77,9 +77,9 @@ def open_upload(
         brought = None
         if plan is not None:
             brought = folder / "brought" / safe_name(plan.name, "plan.toml")
-            write_bytes(brought, plan.content, mode=0o600)
+            keep(brought, plan.content)
             for taxonomy in taxonomies:
-                write_bytes(brought.parent / safe_name(taxonomy.name, "taxonomy.csv"), taxonomy.content, mode=0o600)
+                keep(brought.parent / safe_name(taxonomy.name, "taxonomy.csv"), taxonomy.content)
         return _begin(home, folder, copy, name, plan=brought, uploaded=True, owner=owner)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -144,7 +144,7 @@ def keep_file(folder: Path, file: SmallFile) -> str:
     path = folder / name
     if path.exists() and path.read_bytes() != file.content:
         name = f"{path.stem}-{hashlib.sha256(file.content).hexdigest()[:8]}{path.suffix}"
-    write_bytes(folder / name, file.content, mode=0o600)
+    keep(folder / name, file.content)
     return name
 
 

@@ -19,8 +19,8 @@ from rankveil.web import commands
 from rankveil.web.budget import ledger_says
 from rankveil.web.home import Working
 from rankveil.web.jobs import Job, jobs_of
+from rankveil.web.private import keep
 from rankveil.web.tables import REMOVE_COPY, remove_copy
-from rankveil.write import write_bytes
 
 Progress = Callable[[str], None]
 
@@ -32,7 +32,7 @@ class Cancelled(BaseException):
 def main(folder: Path) -> None:
     job = Job(folder)
     signal.signal(signal.SIGTERM, _end)
-    _write(folder / "pid", str(os.getpid()).encode())
+    keep(folder / "pid", str(os.getpid()).encode())
     try:
         result = _WORK[job.spec.kind](job, _progress(folder))
     except Cancelled:
@@ -43,7 +43,7 @@ def main(folder: Path) -> None:
         result = {"error": _as_refusal(job, error)}
     finally:
         _remove_copy_if_asked(job)
-    _write(folder / "result.json", json.dumps(result).encode())
+    keep(folder / "result.json", json.dumps(result).encode())
 
 
 def _release(job: Job, progress: Progress) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def _evaluate(job: Job, progress: Progress) -> dict[str, Any]:
         plan_text=plan_path.read_text(encoding="utf-8"),
     )
     page = as_page(result, plan, certificate_beside(release), made=made, progress=progress)
-    _write(job.folder / "evaluation.internal.json", result.to_json().encode())
-    _write(job.folder / "evaluation.internal.html", page.encode())
+    keep(job.folder / "evaluation.internal.json", result.to_json().encode())
+    keep(job.folder / "evaluation.internal.html", page.encode())
     return {}
 
 
@@ -120,7 +120,7 @@ def _progress(folder: Path) -> Progress:
     def show(stage: str) -> None:
         if (folder / "cancelled").exists():
             raise Cancelled
-        _write(folder / "stage", stage.encode())
+        keep(folder / "stage", stage.encode())
 
     return show
 
@@ -150,10 +150,6 @@ def _remove_copy_if_asked(job: Job) -> None:
     others = any(other.id != job.id and other.alive() for other in jobs_of(working))
     if (working.folder / REMOVE_COPY).exists() and not others:
         remove_copy(working, busy=False)
-
-
-def _write(path: Path, content: bytes) -> None:
-    write_bytes(path, content, mode=0o600)
 
 
 if __name__ == "__main__":

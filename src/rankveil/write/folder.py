@@ -9,8 +9,7 @@ Argument     Both are written into a temporary folder beside, flushed and synced
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -53,13 +52,7 @@ class OutputFolder:
 
     def publish(self, rows: Rows, certify: Callable[[Written], str], progress: RowProgress = silent) -> Written:
         """Write the rows, have them certified by their fingerprint, and let both files appear."""
-        with self._prepared() as held:
-            release = held / "new" / self._name
-            written = write_rows(rows, release, self._name, self.form, progress)
-            release.chmod(0o644)
-            sync(release)
-            self._appear(held, certify(written))
-        return written
+        return self._appeared(lambda release: write_rows(rows, release, self._name, self.form, progress), certify)
 
     def publish_parts(self, write: Callable[[Path], Iterable[Written]], certify: Callable[[Written], str]) -> Written:
         """Let `write` fill a folder with Parquet files, and let it appear as `release.parquet/` with its certificate.
@@ -67,37 +60,32 @@ class OutputFolder:
         `write` gets the temporary folder and gives back what it has written there, in the order of the rows. It may
         let other processes write, on other machines too if they see the same file system.
         """
-        with self._prepared() as held:
-            release = held / "new" / self._name
+
+        def fill(release: Path) -> Written:
             release.mkdir()
             written = Written.in_parts(self._name, tuple(write(release)))
             found = {path.name: path.stat().st_size for path in release.iterdir()}
             if found != {part.name: part.size for part in written.parts} or len(found) < len(written.parts):
                 raise OSError(None, "parts are missing, or more were written than were reported")
-            for part in written.parts:
-                (release / part.name).chmod(0o644)
-                sync(release / part.name)
-            release.chmod(0o755)
-            sync(release)
-            self._appear(held, certify(written))
-        return written
+            return written
 
-    def _appear(self, held: Path, certificate_text: str) -> None:
-        certificate = held / "new" / CERTIFICATE_NAME
-        certificate.write_text(certificate_text, encoding="utf-8")
-        certificate.chmod(0o644)
-        sync(certificate)
-        swap_in(held, overwrite=self._overwrite)
+        return self._appeared(fill, certify)
 
-    @contextmanager
-    def _prepared(self) -> Iterator[Path]:
-        """A temporary folder that is removed whatever happens; what goes wrong with the disk is said in our words."""
+    def _appeared(self, fill: Callable[[Path], Written], certify: Callable[[Written], str]) -> Written:
+        """By way of a temporary folder that is always removed. What goes wrong with the disk is said in our words."""
         try:
             with prepared(self.path) as held:
-                yield held
+                release, certificate = held / "new" / self._name, held / "new" / CERTIFICATE_NAME
+                written = fill(release)
+                certificate.write_text(certify(written), encoding="utf-8")
+                for path in (*(release / part.name for part in written.parts), release, certificate):
+                    path.chmod(0o755 if path.is_dir() else 0o644)
+                    sync(path)
+                swap_in(held, overwrite=self._overwrite)
         except (OSError, pa.ArrowException) as error:
             raise OutputError(
                 f"The release could not be written to {self.path}: {getattr(error, 'strerror', None) or 'bad output'}.",
                 cost="No release was written. Its randomness is lost and nothing of it was published.",
                 remedy="Free space or choose another folder, and run the release again.",
             ) from None
+        return written

@@ -13,16 +13,18 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from rankveil.draw.rows import Piece, Rows
+from rankveil.engines import Map
 from rankveil.errors import OutputError
 from rankveil.write.decode import Decoder
 from rankveil.write.files import FileFormat, Written, write_rows
+from rankveil.write.swap import sync
 
 # Public and the same on every cluster: parts follow from the number of rows. Two million rows are enough for sixteen
 # workers to have something to do; beyond, a part has about 4 million: a hundred megabytes or so of Parquet.
@@ -61,8 +63,7 @@ class PartWriter:
             path = Path(name)
             written = write_rows(replace(self.rows, pieces=part.pieces), path, part.name, self.file_format)
             path.chmod(0o644)
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
+            sync(path)
         except OSError as error:
             raise OutputError(
                 f"A worker cannot write to the folder of the release: {error.strerror}.",
@@ -81,12 +82,7 @@ def parts_of(rows: Rows, file_format: FileFormat) -> list[Part]:
     ]
 
 
-def write_spread(
-    rows: Rows,
-    folder: Path,
-    file_format: FileFormat,
-    run: Callable[[PartWriter, Sequence[Part]], Iterable[Attempt]],
-) -> Iterator[Written]:
+def write_spread(rows: Rows, folder: Path, file_format: FileFormat, run: Map) -> Iterator[Written]:
     """Write all parts into `folder` with the help of `run`, and say in order what was written."""
     attempts = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".rankveil-", suffix=".tmp"))
     try:

@@ -16,7 +16,7 @@ from rankveil.evaluate.distances import (
     QUANTILE_BINS,
     Cells,
     cells_of,
-    pair_total_variation,
+    pair_of,
     rank_correlations,
     total_variation,
     wasserstein,
@@ -122,9 +122,9 @@ def test_total_variation_of_a_pair_sees_dependence_that_columns_do_not_show() ->
     same = Cells(codes(0, 1, 0, 1), codes(0, 1, 0, 1), 2)
     other = Cells(codes(0, 1, 0, 1), codes(1, 0, 1, 0), 2)
     assert total_variation(same) == total_variation(other) == 0
-    assert pair_total_variation(same, other) == 1
+    assert total_variation(pair_of(same, other)) == 1
     independent = Cells(codes(0, 1, 0, 1), codes(0, 0, 1, 1), 2)
-    assert pair_total_variation(same, independent) == pytest.approx(0.5)
+    assert total_variation(pair_of(same, independent)) == pytest.approx(0.5)
 
 
 @given(st.data())
@@ -132,7 +132,7 @@ def test_a_pair_is_at_least_as_far_apart_as_each_of_its_columns(data: st.DataObj
     rows = data.draw(st.integers(1, 20))
     column_codes = st.lists(st.integers(0, 3), min_size=rows, max_size=rows).map(lambda values: codes(*values))
     first, second = (Cells(data.draw(column_codes), data.draw(column_codes), 4) for _ in range(2))
-    both = pair_total_variation(first, second)
+    both = total_variation(pair_of(first, second))
     assert max(total_variation(first), total_variation(second)) - 1e-12 <= both <= 1 + 1e-12
 
 
@@ -140,7 +140,7 @@ def test_pairs_with_very_many_cells_are_counted_the_same() -> None:
     rng = np.random.default_rng(2)
     first, second = (Cells(rng.integers(0, 5, 100), rng.integers(0, 5, 80), 5) for _ in range(2))
     wide = [Cells(cells.original * 400, cells.released * 400, 2001) for cells in (first, second)]
-    assert pair_total_variation(*wide) == pytest.approx(pair_total_variation(first, second))
+    assert total_variation(pair_of(*wide)) == pytest.approx(total_variation(pair_of(first, second)))
 
 
 # Correlations

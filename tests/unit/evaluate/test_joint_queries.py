@@ -11,7 +11,7 @@ import pytest
 from rankveil.declare import Records
 from rankveil.declare.domain import MISSING
 from rankveil.evaluate import queries
-from rankveil.evaluate.queries import query_error
+from rankveil.evaluate.queries import ask
 from tests.support import category, integer, records_of
 
 COLUMNS = {"a": integer(1000, more="null = true"), "b": category(["x", "y", "z"], more="null = true"), "c": integer(50)}
@@ -28,7 +28,7 @@ def some_records(seed: int, rows: int = 300) -> Records:
 
 
 def asked(original: Records, released: Records) -> float:
-    return query_error(original, released, list(combinations(original.schema.columns, 2)))
+    return ask(original, released, list(combinations(original.schema.columns, 2))).mean
 
 
 def test_questions_are_the_same_every_time() -> None:
@@ -68,7 +68,7 @@ def test_a_released_concept_matches_no_question_about_labels(tmp_path: Path) -> 
     original = records_of({"l": ["a", "b"] * 20}, {"l": 'kind = "category"\ntaxonomy = "tree.csv"'}, folder=tmp_path)
     concepts = Records(original.schema, {"l": np.full(40, 2)}, 40)
     # Half of the original matches on average; of the concepts nothing does.
-    assert query_error(original, concepts, [original.schema.columns]) == pytest.approx(0.5, abs=0.08)
+    assert ask(original, concepts, [original.schema.columns]).mean == pytest.approx(0.5, abs=0.08)
 
 
 def test_a_column_in_which_everything_is_missing_can_be_asked_about() -> None:

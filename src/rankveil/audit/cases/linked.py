@@ -22,11 +22,9 @@ from numpy.typing import NDArray
 
 from rankveil.aligned.channel import HammingBall, Window
 from rankveil.audit.bounds import Scores
-from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
-from rankveil.audit.laws import worst_loss
-from rankveil.audit.tables import Rows, dataset, labels, number, replaced, unbounded, whole_releases
-from rankveil.audit.watch import Draw, Watch, WatchedBudget, replayed, steered
+from rankveil.audit.tables import Rows, Setting, labels, number, replaced, unbounded
+from rankveil.audit.watch import Watch, WatchedBudget, replayed, steered
 from rankveil.declare import Column, Schema
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.measure.budget import Budget, Price
@@ -44,9 +42,9 @@ _CHANNEL = "channel of each record"
 
 def attacks_on_synthetic(on: Setting) -> Iterator[Finding]:
     yield _histogram_noise(on)
-    yield _count_noise(on)
-    yield _gaussian_noise(on)
-    yield _low_bits(on)
+    yield _count_noise(on, "noise of a count", _size)
+    yield _histogram_noise(on, _DELTA)
+    yield _count_noise(on, "the last bits of a noisy count", lowest_bits)
     for delta in (None, _DELTA):
         yield _scores(on, delta)
         for orders in ((2,), (2, 3)):
@@ -58,8 +56,8 @@ def attacks_on_synthetic(on: Setting) -> Iterator[Finding]:
 
 def attacks_on_aligned(on: Setting) -> Iterator[Finding]:
     yield _histogram_noise(on)
-    yield _count_noise(on)
-    yield _low_bits(on)
+    yield _count_noise(on, "noise of a count", _size)
+    yield _count_noise(on, "the last bits of a noisy count", lowest_bits)
     yield _channel_as_drawn(on)
     for columns in (_BOTH, _BOTH_WITH_MISSING, _BOTH[:1], _BOTH[1:], (unbounded(),)):
         yield from _replayed(on, _Instance(" and ".join(_kind(column) for column in columns), columns))
@@ -156,25 +154,33 @@ def _rows_for(on: Setting, instance: _Instance) -> int:
     return rows
 
 
+@dataclass
+class _Runs:
+    """The method on X or on X', with a budget that tells what it is spent on."""
+
+    on: Setting
+    grouped: Sequence[Any]
+    delta: Fraction | None = None
+    made: int = 0
+
+    def __call__(self, changed: bool, watch: Watch) -> None:
+        self.made += 1
+        budget = WatchedBudget(self.on.epsilon, self.delta, watch=watch)
+        rows = self.on.method.drawn(self.grouped[changed], budget, watch)
+        if rows.linkage == "channel":  # records go through it when they are asked for
+            rows.collected()
+
+
 def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
     rows, case = _rows_for(on, instance), f"replayed: {instance.what}"
     pure = instance.delta is None
-    runs: list[bool] = []
     tables = _tables(instance.columns, rows, instance.moving)
-    grouped = [on.method.prepare(dataset(instance.columns, table), 1) for table in tables]
-
-    def run(changed: bool, watch: Watch) -> None:
-        runs.append(changed)
-        budget = WatchedBudget(on.epsilon, instance.delta, watch=watch)
-        made = on.method.drawn(grouped[changed], budget, watch)
-        if made.linkage == "channel":  # records go through it when they are asked for
-            made.collected()
-
+    run = _Runs(on, [on.grouped(instance.columns, table, 1) for table in tables], instance.delta)
     try:
         path = steered(run, on.source)
         losses = path.losses()
     except DependsOnData as difference:
-        yield structural(case, on.claimed, runs=len(runs), detail=str(difference))
+        yield structural(case, on.claimed, runs=run.made, detail=str(difference))
         return
     unit: Literal["epsilon", "rho"] = "epsilon" if pure else "rho"
     claimed, parts = float(Budget(on.epsilon, instance.delta).whole.amount), path.original.spent
@@ -182,7 +188,7 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
         case,
         claimed,
         sum(losses.values()),
-        runs=len(runs),
+        runs=run.made,
         whole=pure,
         unit=unit,
         detail=f"{rows} rows; {', '.join(losses)}",
@@ -197,52 +203,42 @@ def _replayed(on: Setting, instance: _Instance) -> Iterator[Finding]:
 # Noise as drawn
 
 
-def _first_draws(
-    on: Setting, column: Column, record: int, delta: Fraction | None = None
-) -> tuple[Draw, Draw, Fraction]:
-    """The first draw for two records of code 0, and for one of them replaced; and the price paid for it."""
-    grouped = [on.method.prepare(dataset([column], rows), 1) for rows in ([[0], [0]], [[0], [record]])]
+def _histogram_noise(on: Setting, delta: Fraction | None = None) -> Finding:
+    """One record of two changes its label: is its new label's count high, and its old one's low?
+
+    With δ: the noise of a difference of counts has nearly the trade-off of a normal law.
+    """
+    grouped = [on.grouped([labels("a", 2)], table, 1) for table in ([[0], [0]], [[0], [1]])]
 
     def run(changed: bool, watch: Watch) -> None:
         on.method.protect(grouped[changed], WatchedBudget(on.epsilon, delta, watch=watch), watch)
 
     path = replayed(run, on.source)
     one, other = next(iter(path))
-    return one, other, path.original.spent[one.purpose]
-
-
-def _histogram_noise(on: Setting) -> Finding:
-    """One record changes its label: is its new label's count high, and its old one's low?"""
-    one, other, price = _first_draws(on, labels("a", 2), 1)
+    price = path.original.spent[one.purpose]
 
     def observe(changed: bool, count: int) -> Scores:
-        noisy = on.source.answer(one.law, np.tile((other if changed else one).exact, (count, 1)))
-        scores: Scores = np.minimum(noisy[:, 1], -noisy[:, 0]).astype(np.float64)
+        old, new = on.source.answer(one.law, np.tile((other if changed else one).exact, (count, 1))).T
+        scores: Scores = (np.minimum(new, -old) if delta is None else new - old).astype(np.float64)
         return scores
 
-    return sampled("noise of a histogram", float(price), observe, 2 * on.draws, whole=price == on.epsilon)
+    if delta is None:
+        return sampled("noise of a histogram", float(price), observe, 2 * on.draws, whole=price == on.epsilon)
+    return sampled("Gaussian noise of a histogram", sqrt(2 * price), observe, on.draws, whole=False, unit="mu")
 
 
-def _count_noise(on: Setting) -> Finding:
+def _count_noise(on: Setting, case: str, score: Callable[[NDArray[Any]], Scores]) -> Finding:
     """A single count, at the price of the whole ε."""
     noise = Price("epsilon", on.epsilon).laplace_or_gaussian(l1=1, l2_squared=1)
 
     def observe(changed: bool, count: int) -> Scores:
-        return noise.added_to(np.full(count, int(changed)), on.source).astype(np.float64)
+        return score(noise.added_to(np.full(count, int(changed)), on.source))
 
-    return sampled("noise of a count", on.claimed, observe, on.draws)
+    return sampled(case, on.claimed, observe, on.draws)
 
 
-def _gaussian_noise(on: Setting) -> Finding:
-    """One record changes its label: the noise of a difference of counts has nearly the trade-off of a normal law."""
-    one, other, price = _first_draws(on, labels("a", 2), 1, _DELTA)
-
-    def observe(changed: bool, count: int) -> Scores:
-        noisy = on.source.answer(one.law, np.tile((other if changed else one).exact, (count, 1)))
-        scores: Scores = (noisy[:, 1] - noisy[:, 0]).astype(np.float64)
-        return scores
-
-    return sampled("Gaussian noise of a histogram", sqrt(2 * price), observe, on.draws, whole=False, unit="mu")
+def _size(values: NDArray[Any]) -> Scores:
+    return values.astype(np.float64)
 
 
 def lowest_bits(values: NDArray[Any]) -> Scores:
@@ -254,24 +250,9 @@ def lowest_bits(values: NDArray[Any]) -> Scores:
     return scores
 
 
-def _low_bits(on: Setting) -> Finding:
-    noise = Price("epsilon", on.epsilon).laplace_or_gaussian(l1=1, l2_squared=1)
-
-    def observe(changed: bool, count: int) -> Scores:
-        return lowest_bits(noise.added_to(np.full(count, int(changed)), on.source))
-
-    return sampled("the last bits of a noisy count", on.claimed, observe, on.draws)
-
-
 def _channel_as_drawn(on: Setting) -> Finding:
     """The changed record's cells, many times: which neighbourhood does the output lie in?"""
-    grouped = [on.method.prepare(dataset(_BOTH, table), 1) for table in _tables(_BOTH, 4000)]
-
-    def run(changed: bool, watch: Watch) -> None:
-        budget = WatchedBudget(on.epsilon, watch=watch)
-        on.method.drawn(grouped[changed], budget, watch).collected()
-
-    path = replayed(run, on.source)
+    path = replayed(_Runs(on, [on.grouped(_BOTH, table, 1) for table in _tables(_BOTH, 4000)]), on.source)
     one, other = next(pair for pair in path if isinstance(pair[0].law, HammingBall | Window))
     before, after = one.exact[:1], other.exact[:1]
     channel = one.law
@@ -299,14 +280,8 @@ def _lost(
 ) -> tuple[Price, float]:
     """What the questions that `ask` puts at the whole price can lose between X and X', with the same answers."""
     price = Budget(on.epsilon, delta).whole
-    first = Watch(on.source)
-    ask(False, price, first)
-    second = Watch(on.source, [draw.answer for draw in first.draws])
-    ask(True, price, second)
-    lost = [
-        worst_loss(one.law, one.exact, other.exact).amount for one, other in zip(first.draws, second.draws, strict=True)
-    ]
-    return price, float(sum(lost))
+    path = replayed(lambda changed, watch: ask(changed, price, watch), on.source)
+    return price, float(sum(lost.amount for lost in path.worst()))
 
 
 def _scores(on: Setting, delta: Fraction | None) -> Finding:
@@ -371,5 +346,5 @@ def _whole_rows(on: Setting, slower: int) -> Finding:
 
     original: Rows = [[0]] * 4
     changed = replaced(original, 0, [3])
-    observe = whole_releases(on.method, [number("a", 3)], original, changed, 1, on.epsilon, on.source, high)
+    observe = on.whole_releases([number("a", 3)], original, changed, 1, high)
     return sampled("whole releases of four rows", on.claimed, observe, max(on.runs // slower, 2))

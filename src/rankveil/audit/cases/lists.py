@@ -1,32 +1,29 @@
 """Attacks on `unlinked` and `multivariate`: lists of centroids, and tables made of them.
 
 Every small table   all tables of a few rows with all their neighbours: exact sums, counts and scores as the method
-                    groups them, against the scales it states. Exact.
+                    groups them and asks about them, against the scales it asks with (watch.py). Exact.
 Noise as drawn      many clusters of one call, each of them with one record moved: does the noise have that scale?
 Whole releases      events on the released table itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 from math import ceil
 
 import numpy as np
 
 from rankveil.audit.bounds import Scores
-from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
-from rankveil.audit.laws import Choices, Line, Sums, exponential_law, loss_of_list
-from rankveil.audit.tables import Rows, dataset, labels, number, replaced, tree_labels, whole_releases
+from rankveil.audit.laws import log_chances
+from rankveil.audit.tables import Rows, Score, Setting, labels, number, replaced, tree_labels
+from rankveil.audit.watch import Path, Watch
 from rankveil.declare import Column
-from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
-from rankveil.measure.budget import Budget, Mechanism
+from rankveil.declare.domain import MISSING, Codes, Grid
+from rankveil.measure.budget import Budget
 from rankveil.microaggregate import Clustered, Clustering, ColumnClusters
-from rankveil.perturb.centroids import filled_sums
-from rankveil.perturb.records import DISTANCE_UNITS, label_distances
 
 WIDTH = 20
 
@@ -38,9 +35,9 @@ def attacks_on_unlinked(on: Setting) -> Iterator[Finding]:
     yield _every_small_table(on, "labels", [tree_labels("a")], 4, 2)
     yield _every_small_table(on, "numbers and labels", [number("a", 1), labels("b", 2)], 3, 1)
     star = [[place // 3] for place in range(18)]
-    yield _one_pair(on, "labels: a chain through all clusters", [labels("a", 6)], star, replaced(star, 0, [5]), 3)
+    yield one_pair(on, "labels: a chain through all clusters", [labels("a", 6)], star, replaced(star, 0, [5]), 3)
     ladder = [[2 * (place // 2)] for place in range(20)]
-    yield _one_pair(on, "a ladder of ten clusters", [number("a", 20)], ladder, replaced(ladder, 0, [20]), 2)
+    yield one_pair(on, "a ladder of ten clusters", [number("a", 20)], ladder, replaced(ladder, 0, [20]), 2)
     yield _ranked_noise_as_drawn(on)
     yield _chosen_labels_as_drawn(on, [[place // 3] for place in range(12)], [3])
     yield from whole_tables(on)
@@ -52,7 +49,7 @@ def attacks_on_multivariate(on: Setting) -> Iterator[Finding]:
     yield _every_small_table(on, "labels, some missing", [labels("a", 2, null=True)], 3, 1)
     original, changed = alternating(columns=2, width=1000, clusters=3, k=2)
     columns = [number("a", 1000), number("b", 1000)]
-    yield _one_pair(on, "every cluster changes in every column", columns, original, changed, 2)
+    yield one_pair(on, "every cluster changes in every column", columns, original, changed, 2)
     yield _noise_of_records_as_drawn(on)
     yield from whole_tables(on)
 
@@ -70,31 +67,15 @@ def alternating(*, columns: int, width: int, clusters: int, k: int) -> tuple[Row
 # Exact
 
 
-def _lines(on: Setting, columns: Sequence[Column], rows: Rows, k: int) -> list[Line]:
-    """The lists a release draws around, as the method groups the rows, with the scales it states."""
-    clustered: Clustered = on.method.prepare(dataset(columns, rows), k)
-    notes: Sequence[Mechanism] = on.method.protect(clustered, Budget(on.epsilon), on.source).notes
-    lines: list[Line] = []
-    for clusters in clustered.columns:
-        *about_missing, main = [note for note in notes if note.column == clusters.column.name]
-        scale = (main.scale or Fraction(1, 10**9)) * k
-        if isinstance(clusters.column.domain, Nominal):
-            lines.append(label_law(clusters, clusters.column.domain, scale))
-            continue
-        sums = filled_sums(clusters, clusters.column.domain, ranked=on.method.name == "unlinked")
-        lines.append(Sums(sums.astype(np.float64), scale))
-        for note in about_missing:
-            missing = np.array([float(np.count_nonzero(clusters.values == MISSING))])
-            lines.append(Sums(missing, 1 / (note.epsilon or Fraction(10**9))))
-    return lines
+def watched(on: Setting, columns: Sequence[Column], rows: Rows, k: int) -> Watch:
+    """What a release draws around, as the method groups the rows."""
+    watch = Watch(on.source)
+    on.method.protect(on.grouped(columns, rows, k), Budget(on.epsilon), watch)
+    return watch
 
 
-def label_law(clusters: ColumnClusters, nominal: Nominal, scale: Fraction) -> Choices:
-    null = clusters.column.allows_null
-    counts = np.concatenate([counts for _, counts in clusters.label_counts()])
-    if null:
-        counts = np.column_stack([counts, clusters.clustering.sizes - counts.sum(axis=1)])
-    return exponential_law(-(counts @ label_distances(nominal, with_missing=null)), scale * DISTANCE_UNITS)
+def _loss(one: Watch, other: Watch) -> float:
+    return float(sum(lost.amount for lost in Path(one, other).worst()))
 
 
 def _values(column: Column) -> list[int]:
@@ -108,23 +89,25 @@ def _every_small_table(on: Setting, what: str, columns: Sequence[Column], n: int
     tables = list(product(records, repeat=n))
     worst = 0.0
     try:
-        lists = {rows: _lines(on, columns, rows, k) for rows in tables}
-        for rows, lines in lists.items():
+        lists = {rows: watched(on, columns, rows, k) for rows in tables}
+        for rows, drawn in lists.items():
             for place, record in product(range(n), records):
                 neighbour = (*rows[:place], record, *rows[place + 1 :])
-                worst = max(worst, loss_of_list(lines, lists[neighbour]))
+                worst = max(worst, _loss(drawn, lists[neighbour]))
     except DependsOnData as difference:
         return structural(case, on.claimed, runs=len(tables), detail=str(difference))
     detail = f"{len(tables)} tables of {n} rows, k = {k}"
     return exact(case, on.claimed, worst, runs=len(tables), detail=detail)
 
 
-def _one_pair(on: Setting, case: str, columns: Sequence[Column], original: Rows, changed: Rows, k: int) -> Finding:
+def one_pair(
+    on: Setting, case: str, columns: Sequence[Column], original: Rows, changed: Rows, k: int, detail: str = ""
+) -> Finding:
     try:
-        loss = loss_of_list(*(_lines(on, columns, rows, k) for rows in (original, changed)))
+        loss = _loss(*(watched(on, columns, rows, k) for rows in (original, changed)))
     except DependsOnData as difference:
         return structural(case, on.claimed, runs=2, detail=str(difference))
-    return exact(case, on.claimed, loss, runs=2, detail=f"{len(original)} rows, k = {k}")
+    return exact(case, on.claimed, loss, runs=2, detail=detail or f"{len(original)} rows, k = {k}")
 
 
 # Noise as drawn
@@ -159,7 +142,7 @@ def _ranked_noise_as_drawn(on: Setting) -> Finding:
         width = rise * count + step
         stairs = np.arange(count) * rise
         column = number("a", width)
-        grouped = on.method.prepare(dataset([column], stairs + step * changed), 1)
+        grouped = on.grouped([column], stairs + step * changed, 1)
         budget = Budget(on.epsilon * width / step)
         return (_drawn(on, grouped, budget, count) - stairs).astype(np.float64)
 
@@ -170,7 +153,7 @@ def _ranked_noise_as_drawn(on: Setting) -> Finding:
 def _noise_of_records_as_drawn(on: Setting) -> Finding:
     """Of J clusters each pays a J-th of the budget; here that is ε. In each, one of two records goes to the end."""
     column = number("a", WIDTH)
-    grouped = [on.method.prepare(dataset([column], rows), 2) for rows in ([[0]] * 2, [[0], [WIDTH]])]
+    grouped = [on.grouped([column], rows, 2) for rows in ([[0]] * 2, [[0], [WIDTH]])]
 
     def observe(changed: bool, count: int) -> Scores:
         budget = Budget(on.epsilon * count)
@@ -182,13 +165,10 @@ def _noise_of_records_as_drawn(on: Setting) -> Finding:
 def _chosen_labels_as_drawn(on: Setting, rows: Rows, record: Sequence[int]) -> Finding:
     """The list of labels many times over: its scale does not grow beyond the path through all labels."""
     column = labels("a", 4)
-    clustered: list[Clustered] = [
-        on.method.prepare(dataset([column], table), 3) for table in (rows, replaced(rows, 0, record))
-    ]
-    (note,) = on.method.protect(clustered[0], Budget(on.epsilon), on.source).notes
-    nominal = column.domain
-    laws = [label_law(each.columns[0], nominal, (note.scale or Fraction(1)) * 3).log_chances for each in clustered]  # type: ignore[arg-type]
-    gain = laws[1] - laws[0]
+    tables = (rows, replaced(rows, 0, record))
+    clustered: list[Clustered] = [on.grouped([column], table, 3) for table in tables]
+    (before,), (after,) = (watched(on, [column], table, 3).draws for table in tables)
+    gain = log_chances(after.law, after.exact) - log_chances(before.law, before.exact)
 
     def observe(changed: bool, count: int) -> Scores:
         chosen = _drawn(on, tiled(clustered[changed], count), Budget(on.epsilon), count * len(gain))
@@ -203,16 +183,8 @@ def _chosen_labels_as_drawn(on: Setting, rows: Rows, record: Sequence[int]) -> F
 
 
 def whole_tables(on: Setting) -> Iterator[Finding]:
-    def attack(
-        case: str,
-        columns: Sequence[Column],
-        original: Rows,
-        changed: Rows,
-        k: int,
-        score: Callable[[Mapping[str, Codes]], float],
-    ) -> Finding:
-        observe = whole_releases(on.method, columns, original, changed, k, on.epsilon, on.source, score)
-        return sampled(case, on.claimed, observe, on.runs)
+    def attack(case: str, columns: Sequence[Column], original: Rows, changed: Rows, k: int, score: Score) -> Finding:
+        return sampled(case, on.claimed, on.whole_releases(columns, original, changed, k, score), on.runs)
 
     one, two = [number("a", WIDTH)], [number("a", WIDTH), number("b", WIDTH)]
     # One draw per record instead of one per cluster would make all rows high k times as telling.

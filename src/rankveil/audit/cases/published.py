@@ -12,23 +12,19 @@ Theorems         T34, T35 and T36.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from rankveil.audit.bounds import Scores
-from rankveil.audit.cases.lists import EQUALITY, distinct_rows, first_two_differ, tiled
-from rankveil.audit.cases.setting import Setting
-from rankveil.audit.findings import Finding, exact, sampled, structural
-from rankveil.audit.laws import Line, exponential_law, loss_of_list
-from rankveil.audit.tables import Rows, dataset, labels, number, replaced, whole_releases
+from rankveil.audit.cases.lists import EQUALITY, distinct_rows, first_two_differ, one_pair, tiled
+from rankveil.audit.findings import Finding, sampled, structural
+from rankveil.audit.tables import Rows, Score, Setting, labels, number, replaced
 from rankveil.declare import Column
-from rankveil.declare.domain import Codes, Nominal
+from rankveil.declare.domain import Codes
 from rankveil.measure.budget import Budget
 from rankveil.microaggregate import Clustered
 from rankveil.noise import permutation
-from rankveil.perturb.records import DISTANCE_UNITS
 
 WIDTH = 1000
 _MORE_RUNS = 4  # what counting proves grows with the logarithm of the number of runs
@@ -58,14 +54,14 @@ def _equality_pattern(
     columns: Sequence[Column],
     original: Rows,
     changed: Rows,
-    pattern: Callable[[Mapping[str, Codes]], float],
+    pattern: Score,
     never_beyond: int,
 ) -> Iterator[Finding]:
     """`pattern` is at most `never_beyond` under X, by the way the method groups X: one larger value proves it all."""
-    observe = whole_releases(on.method, columns, original, changed, 2, on.epsilon, on.source, pattern)
+    observe = on.whole_releases(columns, original, changed, 2, pattern)
     seen, never = (observe(is_changed, on.runs // 2) > never_beyond for is_changed in (True, False))
     beyond = int(np.count_nonzero(seen))
-    if beyond and not never.any() and _same_cluster_everywhere(on.method.prepare(dataset(columns, original), 2)):
+    if beyond and not never.any() and _same_cluster_everywhere(on.grouped(columns, original, 2)):
         reason = "cannot happen under X, whose clusters are {1,2} and {3,4} whatever the noise"
         detail = f"{reason}; seen {beyond} times in {len(seen)} releases of X'"
         yield structural(case, on.claimed, runs=2 * len(seen), detail=detail)
@@ -80,7 +76,7 @@ def _same_cluster_everywhere(clustered: Clustered) -> bool:
     )
 
 
-def _distinct_after_shuffling(on: Setting) -> Callable[[Mapping[str, Codes]], float]:
+def _distinct_after_shuffling(on: Setting) -> Score:
     def pattern(codes: Mapping[str, Codes]) -> float:
         order = permutation(on.source, 4)
         return distinct_rows({name: column[order] for name, column in codes.items()})
@@ -93,7 +89,7 @@ def _one_cluster_in_two_columns(on: Setting, columns: Sequence[Column]) -> Findi
     gets the noise of a J-th of the budget, which is ε here."""
     pair: Rows = [[0, 0]] * 2
     tables = (pair, replaced(pair, 1, [WIDTH, WIDTH]))
-    grouped = [on.method.prepare(dataset(columns, rows), 2) for rows in tables]
+    grouped = [on.grouped(columns, rows, 2) for rows in tables]
 
     def observe(changed: bool, count: int) -> Scores:
         noisy = on.method.protect(tiled(grouped[changed], count), Budget(on.epsilon * count), on.source)
@@ -105,20 +101,7 @@ def _one_cluster_in_two_columns(on: Setting, columns: Sequence[Column]) -> Findi
 
 def _list_of_labels(on: Setting) -> Finding:
     """Six labels, twenty records each; one record goes from the first to the last in the order."""
-    column = labels("a", 6)
-    nominal = column.domain
-    if not isinstance(nominal, Nominal):
-        raise TypeError("labels are nominal")
-    order = nominal.taxonomy.order.tolist()
-    rows: Rows = [[label] for label in order for _ in range(20)]
-    laws: list[Line] = []
-    for table in (rows, replaced(rows, 0, [order[-1]])):
-        clustered: Clustered = on.method.prepare(dataset([column], table), 20)
-        (note,) = on.method.protect(clustered, Budget(on.epsilon), on.source).notes
-        counts = np.concatenate([counts for _, counts in clustered.columns[0].label_counts()])
-        distances = np.rint(nominal.taxonomy.distances[: nominal.label_count] * DISTANCE_UNITS).astype(np.int64)
-        laws.append(exponential_law(-(counts @ distances), (note.scale or Fraction(1)) * DISTANCE_UNITS))
+    rows: Rows = [[label] for label in range(6) for _ in range(20)]
     detail = "six clusters change, and each may spend its own ε"
-    return exact(
-        "the list of labels (Algorithm 2)", on.claimed, loss_of_list(laws[:1], laws[1:]), runs=2, detail=detail
-    )
+    changed = replaced(rows, 0, [5])
+    return one_pair(on, "the list of labels (Algorithm 2)", [labels("a", 6)], rows, changed, 20, detail)

@@ -7,20 +7,18 @@ the bystander's row is for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from itertools import permutations
+from itertools import combinations
 
 import numpy as np
 
 from rankveil.audit.bounds import Scores
-from rankveil.audit.cases.setting import Setting
 from rankveil.audit.findings import Finding, exact, sampled
-from rankveil.audit.laws import exponential_law
-from rankveil.audit.tables import Rows, dataset, labels, number, released, tree_labels, whole_releases
+from rankveil.audit.laws import worst_loss
+from rankveil.audit.tables import Setting, labels, number, tree_labels
+from rankveil.audit.watch import Watch
 from rankveil.declare import Column
-from rankveil.declare.domain import MISSING, Codes, Grid
-from rankveil.measure.budget import Budget, Mechanism
-from rankveil.perturb.records import DISTANCE_UNITS, label_distances
+from rankveil.declare.domain import MISSING, Codes
+from rankveil.measure.budget import Budget
 
 WIDTH = 10
 
@@ -38,20 +36,17 @@ def attacks(on: Setting) -> Iterator[Finding]:
 
 
 def _by_scales(on: Setting) -> float:
-    """Over all pairs of records: what the stated scales let them lose."""
+    """Over all pairs of records: what the laws of their draws let them lose."""
     columns = [number("a", 3), number("b", 5), labels("c", 3), tree_labels("d", null=True)]
-    grouped = on.method.prepare(dataset(columns, [[0, 0, 0, 0], [3, 5, 2, MISSING]]), 1)
-    notes: Sequence[Mechanism] = on.method.protect(grouped, Budget(on.epsilon), on.source).notes
-    loss = 0.0
-    for column, note in zip(columns, notes, strict=True):
-        scale = note.scale or Fraction(1, 10**9)
-        if isinstance(column.domain, Grid):
-            loss += float(column.domain.axis_width / scale)
-            continue
-        scores = -label_distances(column.domain, with_missing=column.allows_null)
-        law = exponential_law(scores, scale * DISTANCE_UNITS).log_chances
-        loss += max(float((law[x] - law[y]).max()) for x, y in permutations(range(len(law)), 2))
-    return loss
+    rows = [[min(row, 3), row, min(row, 2), row if row < 4 else MISSING] for row in range(6)]
+    watch = Watch(on.source)
+    on.method.drawn(on.grouped(columns, rows, 1), Budget(on.epsilon), watch).collected()
+    pairs = list(combinations(range(len(rows)), 2))
+    return float(
+        sum(
+            max(worst_loss(draw.law, draw.exact[[x]], draw.exact[[y]]).amount for x, y in pairs) for draw in watch.draws
+        )
+    )
 
 
 def _lowest(codes: Mapping[str, Codes]) -> Scores:
@@ -74,15 +69,13 @@ def _through_the_channel(
     score: Callable[[Mapping[str, Codes]], Scores],
 ) -> Finding:
     def observe(changed: bool, count: int) -> Scores:
-        grouped = on.method.prepare(dataset(columns, [after if changed else before] * count), 1)
-        return score(released(on.method, grouped, Budget(on.epsilon), on.source))
+        grouped = on.grouped(columns, [after if changed else before] * count, 1)
+        return score(on.released(grouped))
 
     return sampled(case, on.claimed, observe, on.draws)
 
 
 def _bystander(on: Setting) -> Finding:
     """Row 0 stays the same while row 1 moves to the end of the range: bounds read from the data would show."""
-    columns, original, changed = [number(width=100)], [[1], [1]], [[1], [100]]
-    rows: tuple[Rows, Rows] = (original, changed)
-    observe = whole_releases(on.method, columns, *rows, 1, on.epsilon, on.source, lambda codes: float(codes["a"][0]))
+    observe = on.whole_releases([number(width=100)], [[1], [1]], [[1], [100]], 1, lambda codes: float(codes["a"][0]))
     return sampled("the row of a bystander", on.claimed, observe, on.runs)

@@ -126,10 +126,6 @@ class Replay:
         }
 
 
-def _untold(done: int, of: int) -> None:
-    """Nobody wants to know."""
-
-
 def replay(
     *,
     pairs: int,
@@ -138,7 +134,7 @@ def replay(
     plan: Plan | None = None,
     table: Given | None = None,
     spark: bool = False,
-    told: Told = _untold,
+    told: Told = lambda done, of: None,
 ) -> Replay:
     """Run so many pairs: on plans and tables thrown with dice, or on one plan, or on one plan and one table.
 

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 
 from rankveil.audit.findings import DependsOnData
-from rankveil.audit.laws import Lost, well_smoothed, worst_loss
+from rankveil.audit.laws import Lost, well_smoothed
 from rankveil.audit.replay.dice import Dice
 from rankveil.audit.replay.plans import Case
 from rankveil.audit.replay.ways import Cells, Cuts
@@ -100,7 +100,7 @@ def _compared(case: Case, path: AnsweredPath, one: _Ended, other: _Ended) -> Out
         if path.original.bytes_used != path.changed.bytes_used:
             problems.append("how many random bytes are used, beside those of answers, differs between the tables")
         try:
-            losses = [worst_loss(first.law, first.exact, second.exact) for first, second in path]
+            losses = path.worst()
             ratio = float(_total(losses) / _claim(one.certificate))
             problems += _beyond_claim(losses, one.certificate)
             if one.certificate.accounting == "gaussian" and not all(well_smoothed(first.law) for first, _ in path):

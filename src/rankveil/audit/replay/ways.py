@@ -13,6 +13,7 @@ import gzip
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -65,24 +66,17 @@ def _csv_bytes(cells: Cells, plan: Plan, rows: range, **style: Any) -> bytes:
     return memory.getvalue().encode()
 
 
-def _csv(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Path:
-    path = folder / "table.csv"
-    path.write_bytes(_csv_bytes(cells, plan, range(_rows(cells))))
-    return path
+def _csv(name: str = "table.csv", packed: Callable[[bytes], bytes] = bytes, **style: Any) -> Make:
+    def make(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Path:
+        path = folder / name
+        path.write_bytes(packed(_csv_bytes(cells, plan, range(_rows(cells)), **style)))
+        return path
+
+    return make
 
 
-def _csv_windows(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Path:
-    """As office programs write it: a mark at the beginning, two characters at the end of a line, quotes everywhere."""
-    path = folder / "table.csv"
-    content = _csv_bytes(cells, plan, range(_rows(cells)), lineterminator="\r\n", quoting=csv.QUOTE_ALL)
-    path.write_bytes(codecs.BOM_UTF8 + content)
-    return path
-
-
-def _csv_gz(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Path:
-    path = folder / "table.csv.gz"
-    path.write_bytes(gzip.compress(_csv_bytes(cells, plan, range(_rows(cells))), mtime=0))
-    return path
+# As office programs write it: a mark at the beginning, two characters at the end of a line, quotes everywhere.
+_csv_windows = _csv(packed=lambda content: codecs.BOM_UTF8 + content, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
 
 
 def _csv_parts(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Path:
@@ -131,10 +125,6 @@ def _table(cells: Cells, cuts: Cuts) -> pa.Table:
     return pa.concat_tables([whole.slice(start, end - start) for start, end in _pieces(cells, cuts)])
 
 
-def _arrow(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> pa.Table:
-    return _table(cells, cuts)
-
-
 def _arrow_lists(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> pa.Table:
     """Texts as places in lists, each chunk with a list of its own, in the order in which they occur."""
     batches = []
@@ -175,21 +165,17 @@ def _series(values: Sequence[Any], *, objects: bool) -> Any:
         ]
         return pandas.Series(stamps, dtype=object) if objects else _array(values).to_pandas()
     if objects:
-        return pandas.Series([_as_object(value) for value in values], dtype=object)
+        return pandas.Series([str(value) if isinstance(value, Spelling) else value for value in values], dtype=object)
     plain = [lowered(value) for value in values]
     if any(isinstance(value, datetime.date) for value in plain):
         return _array(values).cast(pa.timestamp("s")).to_pandas()
     return pandas.Series(plain)
 
 
-def _as_object(value: Any) -> Any:
-    return str(value) if isinstance(value, Spelling) else value
-
-
-def _pandas(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
+def _pandas(cells: Cells, plan: Plan, cuts: Cuts, folder: Path, *, objects: bool = False) -> Any:
     import pandas
 
-    frame = pandas.DataFrame({name: _series(values, objects=False) for name, values in cells.items()})
+    frame = pandas.DataFrame({name: _series(values, objects=objects) for name, values in cells.items()})
     return _indexed(frame, cuts)
 
 
@@ -199,17 +185,6 @@ def _indexed(frame: Any, cuts: Cuts) -> Any:
         frame.index = frame.index[::-1] + cuts[0]
         frame.attrs["cut"] = list(cuts)
     return frame
-
-
-def _pandas_objects(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
-    import pandas
-
-    frame = pandas.DataFrame({name: _series(values, objects=True) for name, values in cells.items()})
-    return _indexed(frame, cuts)
-
-
-def _pandas_nullable(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
-    return _pandas(cells, plan, cuts, folder).convert_dtypes()
 
 
 def _pandas_categories(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
@@ -263,21 +238,21 @@ def _spark_frame(cells: Cells, plan: Plan, cuts: Cuts, folder: Path) -> Any:
 
 
 LOCAL_WAYS = (
-    Way("CSV", _csv, file=True, text=True),
-    Way("CSV, semicolons and decimal commas", _csv, True, True, table={"separator": ";", "decimal": ","}),
-    Way("CSV, tabs", _csv, file=True, text=True, table={"separator": "\t"}),
+    Way("CSV", _csv(), file=True, text=True),
+    Way("CSV, semicolons and decimal commas", _csv(), True, True, table={"separator": ";", "decimal": ","}),
+    Way("CSV, tabs", _csv(), file=True, text=True, table={"separator": "\t"}),
     Way("CSV, as Windows writes it", _csv_windows, file=True, text=True),
-    Way("CSV, compressed", _csv_gz, file=True, text=True),
+    Way("CSV, compressed", _csv("table.csv.gz", partial(gzip.compress, mtime=0)), file=True, text=True),
     Way("folder of CSV files", _csv_parts, file=True, text=True),
     Way("Parquet", _parquet, file=True),
     Way("folder of Parquet files", _parquet_parts, file=True),
     Way("pandas", _pandas),
-    Way("pandas, objects", _pandas_objects, objects=True),
-    Way("pandas, nullable types", _pandas_nullable),
+    Way("pandas, objects", partial(_pandas, objects=True), objects=True),
+    Way("pandas, nullable types", lambda *given: _pandas(*given).convert_dtypes()),
     Way("pandas, categories", _pandas_categories),
     Way("pandas, categories of objects", _pandas_object_categories, objects=True),
     Way("polars", _polars),
-    Way("Arrow", _arrow),
+    Way("Arrow", lambda cells, plan, cuts, folder: _table(cells, cuts)),
     Way("Arrow, dictionaries", _arrow_lists),
 )
 SPARK_WAYS = (

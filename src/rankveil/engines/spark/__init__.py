@@ -8,8 +8,8 @@ engine.py    folds, and work that is spread over executors
 Nothing here imports pyspark before a session or a data frame is at hand: `import rankveil` stays light.
 """
 
-from rankveil.engines.spark.engine import SparkEngine, engine_for
+from rankveil.engines.spark.engine import SparkEngine
 from rankveil.engines.spark.session import start_session
-from rankveil.engines.spark.table import FrameTable, is_spark_frame
+from rankveil.engines.spark.table import FrameTable
 
-__all__ = ["FrameTable", "SparkEngine", "engine_for", "is_spark_frame", "start_session"]
+__all__ = ["FrameTable", "SparkEngine", "start_session"]

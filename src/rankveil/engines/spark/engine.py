@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankveil.engines.engine import Engine, Item, Made, Map, RowProgress, RowsToCome, silent
-from rankveil.engines.fold import Fold, State
+from rankveil.engines.engine import Engine, Fold, Item, Made, Map, RowProgress, RowsToCome, State, silent
 from rankveil.engines.local import LocalEngine
+from rankveil.engines.source import is_spark_frame
 from rankveil.engines.spark import session as sessions
-from rankveil.engines.spark.table import FrameTable, is_spark_frame, open_for_spark
+from rankveil.engines.spark.table import FrameTable, open_for_spark
 from rankveil.engines.spark.tasks import (
     RESULT_TYPE,
     FoldFiles,
@@ -110,7 +110,7 @@ class SparkEngine:
         """What `task` makes of each item, in their order. The task may run more than once for an item."""
         with sessions.spark_errors("Work on the executors could not be finished", OutputError):
             rows = self._numbers(len(items), len(items)).mapInArrow(
-                RunItems(pickle.dumps(task), pickle.dumps(list(items))), RESULT_TYPE
+                RunItems(pickle.dumps((task, list(items)))), RESULT_TYPE
             )
             made = {result.part: result.content for result in self._collected(rows)}
         yield from (made[number] for number in range(len(items)))
@@ -126,7 +126,7 @@ class SparkEngine:
 
         with sessions.spark_errors("The rows could not be made", OutputError):
             return self._numbers(len(rows.items), len(rows.items)).mapInArrow(
-                MakeRows(pickle.dumps(rows.make), pickle.dumps(list(rows.items))),
+                MakeRows(pickle.dumps((rows.make, list(rows.items)))),
                 from_arrow_schema(rows.schema, prefer_timestamp_ntz=True),
             )
 

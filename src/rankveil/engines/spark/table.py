@@ -22,17 +22,11 @@ import pyarrow as pa
 
 from rankveil.engines.source import check_names, open_table
 from rankveil.engines.spark import session as sessions
-from rankveil.engines.spark.tasks import PackRows
+from rankveil.engines.spark.tasks import pack_rows
 from rankveil.engines.table import Piece, Table
 from rankveil.errors import TableError
 
 _SALTS = (0x52414E4B, 0x5645494C)  # two hashes of 64 bits each
-
-
-def is_spark_frame(source: object) -> bool:
-    """Whether something is a data frame of PySpark, classic or Connect. Does not import PySpark."""
-    kind = type(source)
-    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class FrameTable(Table):
         """The rows, partition after partition, through the driver."""
         wanted = list(self.schema.names if columns is None else columns)
         with sessions.spark_errors(f"Table {self.name} cannot be read", TableError):
-            packed = self.select(wanted).mapInArrow(PackRows(), "batch binary")
+            packed = self.select(wanted).mapInArrow(pack_rows, "batch binary")
             for row in packed.toLocalIterator(prefetchPartitions=True):
                 for batch in pa.ipc.open_stream(bytes(row.batch)):
                     yield batch.rename_columns(wanted)
@@ -62,7 +56,7 @@ class FrameTable(Table):
         return None  # only a pass over the rows would tell
 
     def digest(self) -> bytes:
-        """A fingerprint of the content: the number of rows and the sums of two hashes of each of them.
+        """The number of rows and the sums of two hashes of each of them.
 
         It does not depend on the order of the rows or their partitions. Two tables with the same sums would share one
         budget: the safe side.

@@ -2,7 +2,7 @@
 
 Guarantee    A task is a function of what it is sent and of the rows it reads. It draws no randomness that a release
              depends on, so a task that Spark runs twice, after a failure or on suspicion, gives the same result twice.
-Argument     Folds are deterministic (engines/fold.py). Noise is drawn by the driver and never sent out for drawing.
+Argument     Folds are deterministic (engines/engine.py). Noise is drawn by the driver and never sent out for drawing.
 
 What a task has to refuse travels as a row: the text of an exception that Spark carries may quote data.
 """
@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from rankveil import errors
 from rankveil._version import __version__
-from rankveil.engines.fold import Fold
+from rankveil.engines.engine import Fold
 from rankveil.engines.table import Piece
 
 # `part` says which partition a state comes from: it decides where states are merged, and no part may come twice.
@@ -81,26 +81,30 @@ def _refusal(content: bytes) -> errors.RankveilError:
     return error
 
 
+@dataclass(frozen=True)
 class _Task:
     """Gives the rows that `_run` makes of a partition, or its refusal as a row."""
 
+    work: bytes  # pickled
+    version: str = field(default=__version__, kw_only=True)
+
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
-            yield from self._run(batches)
+            yield from self._run(self._unpickled(), batches)
         except errors.RankveilError as error:
             said = (type(error).__name__, error.problem, error.remedy, error.cost)
             yield _row(-1, 0, True, packed(said))
 
-    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _unpickled(self) -> Any:
+        if self.version != __version__:
+            raise errors.TableError(
+                f"The driver runs rankveil {self.version} and an executor runs rankveil {__version__}.",
+                remedy="Install the same version everywhere: only then are statistics the same.",
+            )
+        return pickle.loads(self.work)
+
+    def _run(self, work: Any, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         raise NotImplementedError
-
-
-def _same_version(version: str) -> None:
-    if version != __version__:
-        raise errors.TableError(
-            f"The driver runs rankveil {version} and an executor runs rankveil {__version__}.",
-            remedy="Install the same version everywhere: only then are statistics the same.",
-        )
 
 
 def _part() -> int:
@@ -115,12 +119,7 @@ def _part() -> int:
 class FoldRows(_Task):
     """Fold the rows of one partition of a data frame."""
 
-    work: bytes
-    version: str = __version__
-
-    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _same_version(self.version)
-        work: Fold[Any] = pickle.loads(self.work)
+    def _run(self, work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _folded(work, (batch.rename_columns(list(work.columns)) for batch in batches))
 
 
@@ -128,13 +127,9 @@ class FoldRows(_Task):
 class FoldFiles(_Task):
     """Fold pieces of files that the executors read by themselves; the partition holds the pieces' numbers."""
 
-    work: bytes
     pieces: tuple[Piece, ...]
-    version: str = __version__
 
-    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _same_version(self.version)
-        work: Fold[Any] = pickle.loads(self.work)
+    def _run(self, work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _folded(work, self._read(_numbers(batches), work.columns))
 
     def _read(self, numbers: Iterator[int], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -167,10 +162,7 @@ def _visible(piece: Piece) -> None:
 class MergeStates(_Task):
     """Merge the states of several parts."""
 
-    work: bytes
-
-    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        work: Fold[Any] = pickle.loads(self.work)
+    def _run(self, work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         merged = merge_results(work, results(batches))
         if merged.rows:
             yield Result(_part(), merged.rows, merged.content).row()
@@ -189,44 +181,31 @@ def merge_results(work: Fold[Any], found: Iterator[Result]) -> Result:
 
 @dataclass(frozen=True)
 class RunItems(_Task):
-    """Do one piece of work per number in the partition."""
+    """Do one piece of work per number in the partition; sent are a task and its items."""
 
-    task: bytes
-    items: bytes
-    version: str = __version__
-
-    def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _same_version(self.version)
-        task, items = pickle.loads(self.task), pickle.loads(self.items)
+    def _run(self, work: Any, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task, items = work
         for number in _numbers(batches):
             yield Result(number, 1, task(items[number])).row()
 
 
 @dataclass(frozen=True)
-class MakeRows:
-    """Rows of a data frame: the batches that `make` gives for each of the numbered items."""
-
-    make: bytes
-    items: bytes
-    version: str = __version__
+class MakeRows(_Task):
+    """Rows of a data frame: the batches that a function gives for each of the numbered items. A refusal ends it."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _same_version(self.version)
-        make, items = pickle.loads(self.make), pickle.loads(self.items)
+        make, items = self._unpickled()
         for number in _numbers(batches):
             yield from make(items[number])
 
 
-@dataclass(frozen=True)
-class PackRows:
+def pack_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows of a partition as bytes, so that the driver can read them batch by batch, in Arrow."""
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch)
-            yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], names=["batch"])
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], names=["batch"])
 
 
 def _numbers(batches: Iterator[pa.RecordBatch]) -> Iterator[int]:

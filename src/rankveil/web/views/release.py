@@ -6,8 +6,6 @@ the same for every tab, and becomes a job once.
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.responses import Response
 
 from rankveil.consent import check_consent, weak
@@ -20,27 +18,19 @@ from rankveil.web.budget import BudgetView, budget_view, set_cap
 from rankveil.web.columns import guesses_left
 from rankveil.web.guard import secret
 from rankveil.web.home import StaleError, State, Working
-from rankveil.web.jobs import Job
-from rankveil.web.site import Ask, status_of
+from rankveil.web.site import Ask
 from rankveil.web.tables import table_of
 
 
-def release_page(ask: Ask) -> Response:
-    return _page(ask, ask.working, None)
-
-
-def _page(ask: Ask, working: Working, error: RankveilError | None, status: int = 200) -> Response:
-    state = _with_fresh_id(working)
-    plan = working.plan(state)
-    made = jobs.releases_of(working)
-    budget, trouble = _budget(ask, working)
-    method, epsilon = method_named(plan.release.method), plan.release.epsilon
-    delta = plan.release.delta
+def release_page(ask: Ask, error: RankveilError | None = None) -> Response:
+    state = _with_fresh_id(ask.working)
+    plan = ask.working.plan(state)
+    budget, trouble = _budget(ask)
+    method, epsilon, delta = method_named(plan.release.method), plan.release.epsilon, plan.release.delta
     return ask.step(
         "release.html.jinja",
-        working,
         "release",
-        status,
+        error=error,
         plan=plan,
         plan_sha256=plan.sha256(),
         method=method,
@@ -49,8 +39,7 @@ def _page(ask: Ask, working: Working, error: RankveilError | None, status: int =
         budget=budget,
         trouble=trouble,
         guesses_left=guesses_left(plan),
-        made=[(job, job.status()) for job in made],
-        error=None if error is None else error.as_dict(),
+        made=[(job, job.status()) for job in jobs.releases_of(ask.working)],
         out=None if ask.site.out is None else jobs.folder_in(ask.site.out, state.next_release),
         ledger=ask.site.ledger,
     )
@@ -67,25 +56,25 @@ def _with_fresh_id(working: Working) -> State:
     return state
 
 
-def _budget(ask: Ask, working: Working) -> tuple[BudgetView | None, dict[str, Any] | None]:
+def _budget(ask: Ask) -> tuple[BudgetView | None, RankveilError | None]:
     try:
-        return budget_view(working, ask.site.ledger), None
+        return budget_view(ask.working, ask.site.ledger), None
     except RankveilError as error:
-        return None, error.as_dict()
+        return None, error
 
 
 def begin(ask: Ask) -> Response:
-    working = ask.working
     job_id = ask.text("release_id")
-    if jobs.job_named(working, job_id) is None:
+    if jobs.job_named(ask.working, job_id) is None:
         try:
-            _start(ask, working, job_id)
+            _start(ask, job_id)
         except RankveilError as error:
-            return _page(ask, working, error, status_of(error))
-    return ask.go("w", working.id, "releases", job_id)
+            return release_page(ask, error)
+    return ask.go(f"{ask.here}/releases/{job_id}")
 
 
-def _start(ask: Ask, working: Working, job_id: str) -> None:
+def _start(ask: Ask, job_id: str) -> None:
+    working = ask.working
     consent = {key: ask.text(key) == "on" for key in ("accept_no_guarantee", "accept_large_epsilon")}
     with working.changing() as state:
         if jobs.job_named(working, job_id) is not None:
@@ -116,34 +105,25 @@ def _refuse_if_stale(ask: Ask, plan: Plan) -> None:
 
 def save_cap(ask: Ask) -> Response:
     """Set what the table, or its population, may spend in all: once, and only if the form says so."""
-    working = ask.working
     try:
-        _refuse_if_stale(ask, working.plan())
+        _refuse_if_stale(ask, ask.working.plan())
         if ask.text("set_once") != "on":
             raise PlanError("A cap is set once and stays.", remedy="Tick the box that says so, or set no cap.")
-        set_cap(working, ask.site.ledger, ask.text("cap_epsilon"), ask.text("cap_delta"))
+        set_cap(ask.working, ask.site.ledger, ask.text("cap_epsilon"), ask.text("cap_delta"))
     except RankveilError as error:
-        return _page(ask, working, error, status_of(error))
-    return ask.go("w", working.id, "release")
+        return release_page(ask, error)
+    return ask.go(f"{ask.here}/release")
 
 
 def progress(ask: Ask) -> Response:
     """The part of the page that is asked for every second; when the job has ended, the whole page is."""
-    working = ask.working
-    job = ask.job(working)
-    status = job.status()
+    job, status = ask.job, ask.job.status()
     if not status.running:
         return Response(status_code=204, headers={"hx-refresh": "true"})
-    return ask.page("progress.html.jinja", **progress_content(ask, working, job, status))
-
-
-def progress_content(ask: Ask, working: Working, job: Job, status: jobs.Status) -> dict[str, Any]:
-    return {"here": f"{ask.site.base}/w/{working.id}", "job": job, "spec": job.spec, "status": status}
+    return ask.page("progress.html.jinja", here=ask.here, job=job, spec=job.spec, status=status)
 
 
 def cancel(ask: Ask) -> Response:
-    working = ask.working
-    job = ask.job(working)
-    job.cancel()
+    ask.job.cancel()
     shown = ask.text("shown_on")
-    return ask.go("w", working.id, "releases", shown if jobs.JOB_ID.fullmatch(shown) else job.id)
+    return ask.go(f"{ask.here}/releases/{shown if jobs.JOB_ID.fullmatch(shown) else ask.job.id}")

@@ -20,9 +20,10 @@ from rankveil.methods import METHODS
 from rankveil.web import jobs
 from rankveil.web.home import Working
 from rankveil.web.jobs import Job, files_named_by, jobs_about
+from rankveil.web.private import keep
 from rankveil.web.site import Ask
 from rankveil.web.tables import table_of
-from rankveil.write import CERTIFICATE_NAME, write_bytes
+from rankveil.write import CERTIFICATE_NAME
 
 # A report is a page of its own: no script, no request, only its own style. It may be shown inside this page.
 REPORT_HEADERS = {
@@ -35,12 +36,10 @@ _TYPES = {".csv": "text/csv", ".json": "application/json", ".toml": "application
 
 
 def result_page(ask: Ask) -> Response:
-    working = ask.working
-    job = ask.job(working)
-    status = job.status()
+    working, job, status = ask.working, ask.job, ask.job.status()
     if status.stage == "never started":
         nothing: dict[str, Any] = {"spec": None, "evaluation": None, "comparison": None, "others": []}
-        return ask.step("result.html.jinja", working, "result", job=job, status=status, **nothing)
+        return ask.step("result.html.jinja", "result", job=job, status=status, **nothing)
     if job.spec.kind != "release":
         raise HTTPException(404)
     if not status.running:
@@ -48,7 +47,6 @@ def result_page(ask: Ask) -> Response:
     certificate = _certificate(job) if status.state == "done" else None
     return ask.step(
         "result.html.jinja",
-        working,
         "release" if status.running else "result",
         job=job,
         spec=job.spec,
@@ -93,7 +91,7 @@ def _checked(job: Job) -> list[dict[str, Any]]:
 
     result = verify(job.out / CERTIFICATE_NAME, release)
     checks = [{"check": check.check, "holds": check.holds, "detail": check.detail} for check in result.checks]
-    write_bytes(kept, json.dumps({"changed": release.stat().st_mtime_ns, "checks": checks}).encode(), mode=0o600)
+    keep(kept, json.dumps({"changed": release.stat().st_mtime_ns, "checks": checks}).encode())
     return checks
 
 
@@ -119,15 +117,14 @@ def compare(ask: Ask) -> Response:
 
 
 def _follow_up(ask: Ask, kind: jobs.Kind, options: dict[str, Any]) -> Response:
-    working = ask.working
-    job = ask.job(working)
+    job = ask.job
     if job.status().state != "done":
         raise HTTPException(404)
     if kind == "evaluate" or options["on"] == "table":
-        table_of(working.read())  # refuses, before a job is started, where a copy was removed
+        table_of(ask.working.read())  # refuses, before a job is started, where a copy was removed
     out = job.folder / f"compare-{options['on']}" if kind == "compare" else None
-    jobs.follow_up(working, job, kind, options, out=out)
-    return ask.go("w", working.id, "releases", f"{job.id}#{kind}")
+    jobs.follow_up(ask.working, job, kind, options, out=out)
+    return ask.go(f"{ask.here}/releases/{job.id}#{kind}")
 
 
 def _epsilons_around(epsilon: str) -> str:
@@ -137,39 +134,36 @@ def _epsilons_around(epsilon: str) -> str:
 
 def report(ask: Ask) -> Response:
     """An internal report, shown inside the page or in a tab of its own."""
-    path = _file(ask.working, ask.job(ask.working), ask.request.path_params["name"])
-    if path is None or path.suffix != ".html":
+    path = _file(ask)
+    if path.suffix != ".html":
         raise HTTPException(404)
     return HTMLResponse(path.read_text(encoding="utf-8"), headers=REPORT_HEADERS)
 
 
 def download(ask: Ask) -> Response:
-    working = ask.working
-    job = ask.job(working)
-    name = ask.request.path_params["name"]
-    if name == "release.zip":
-        return _bundle(working, job)
-    path = _file(working, job, name)
-    if path is None:
-        raise HTTPException(404)
-    return FileResponse(path, filename=name, media_type=_TYPES.get(path.suffix, "application/octet-stream"))
+    if ask.request.path_params["name"] == "release.zip":
+        return _bundle(ask.job)
+    path = _file(ask)
+    return FileResponse(path, filename=path.name, media_type=_TYPES.get(path.suffix, "application/octet-stream"))
 
 
-def _file(working: Working, job: Job, name: str) -> Path | None:
-    """A file of a release by its public name. Only names on this list are ever served."""
-    release = job.release_file()
+def _file(ask: Ask) -> Path:
+    """The file of a release that the address names. Only names on this list are ever served."""
+    job, release = ask.job, ask.job.release_file()
     known: dict[str, Path] = {"plan.toml": job.folder / "plan.toml"}
     known |= {name: job.folder / name for name in files_named_by(job.plan())}
     if release is not None:
         known |= {release.name: release, CERTIFICATE_NAME: job.out / CERTIFICATE_NAME}
     for kind in ("evaluate", "compare"):
-        for other in reversed(jobs_about(working, job, kind)):
+        for other in reversed(jobs_about(ask.working, job, kind)):
             known |= {name: other.out / name for name in _INTERNAL if (other.out / name).exists()}
-    found = known.get(name)
-    return found if found is not None and found.is_file() else None
+    found = known.get(ask.request.path_params["name"])
+    if found is None or not found.is_file():
+        raise HTTPException(404)
+    return found
 
 
-def _bundle(working: Working, job: Job) -> Response:
+def _bundle(job: Job) -> Response:
     """What may be given away: release, certificate, plan with its taxonomies. Nothing internal."""
     release = job.release_file()
     if release is None:
@@ -182,5 +176,5 @@ def _bundle(working: Working, job: Job) -> Response:
             archive.write(job.out / CERTIFICATE_NAME, f"release/{CERTIFICATE_NAME}")
             for name in ("plan.toml", *files_named_by(job.plan())):
                 archive.write(job.folder / name, name)
-        write_bytes(packed, content.getvalue(), mode=0o600)
+        keep(packed, content.getvalue())
     return FileResponse(packed, filename="release.zip", media_type="application/zip")

@@ -58,8 +58,9 @@ def open_page(ask: Ask) -> Response:
         ask.small_files("taxonomies"),
         ask.site.owner,
     )
-    _remember_identity(ask, working)
-    return ask.go("w", working.id, "columns")
+    with Ledger(ask.site.ledger or default_ledger_path()) as book:
+        content_identities(working, book)  # remembered, while the copy is there
+    return ask.go(f"{ask.site.base}/w/{working.id}/columns")
 
 
 def _copied(table: UploadFile, folder: Path) -> Path:
@@ -72,18 +73,10 @@ def _copied(table: UploadFile, folder: Path) -> Path:
     return path
 
 
-def _remember_identity(ask: Ask, working: Working) -> None:
-    with Ledger(ask.site.ledger or default_ledger_path()) as book:
-        content_identities(working, book)
-
-
 def table_page(ask: Ask) -> Response:
-    working = ask.working
-    state = working.read()
-    plan = working.plan(state)
-    return ask.step(
-        "table.html.jinja", working, "table", there=Path(state.table).exists(), columns=len(plan.columns), plan=plan
-    )
+    state = ask.working.read()
+    columns = len(ask.working.plan(state).columns)
+    return ask.step("table.html.jinja", "table", there=Path(state.table).exists(), columns=columns)
 
 
 def give_again(ask: Ask) -> Response:
@@ -114,7 +107,7 @@ def give_again(ask: Ask) -> Response:
         (working.folder / REMOVE_COPY).unlink(missing_ok=True)
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
-    return ask.go("w", working.id, "columns")
+    return ask.go(f"{ask.here}/columns")
 
 
 def remove(ask: Ask) -> Response:
@@ -129,4 +122,4 @@ def remove(ask: Ask) -> Response:
         for job in jobs_of(found):
             job.cancel()
         found.remove()
-    return ask.go("")
+    return ask.go(f"{ask.site.base}/")

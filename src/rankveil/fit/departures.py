@@ -1,0 +1,161 @@
+"""What is likely of a table before it is believed: departures that are smooth along columns with an order.
+
+Model        A table is what the rest of the model expects of it, plus departures, plus noise. Departures are normal
+             around zero, in proportion to the expected counts. Along a column of numbers they change slowly: written
+             as waves (a cosine transform over its cells), a wave of squared frequency f has the variance
+             strength / (1 + f)^decay. Labels, single heavy values and missing have no neighbours.
+Empirical    Strength and decay are those that make the measured table most likely, so a table of mere noise has no
+Bayes        departures, and one whose dependence is plain and smooth keeps it and loses its noise.
+Reads        Released counts: post-processing (T1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil import rules
+from rankveil.fit.cells import Groups
+from rankveil.fit.marginal import Marginal
+from rankveil.measure.measurements import Floats
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Of a table: how its cells are turned into waves. Cells without neighbours are waves of their own."""
+
+    size: int
+    near: NDArray[np.int64]  # cells that are neighbours, in order; none, or at least rules.FEWEST_NEIGHBOURS
+
+    @classmethod
+    def of(cls, marginal: Marginal, group: Groups) -> Axis:
+        """Cells of an ordered column that are about equally heavy are neighbours, whatever lies between them."""
+        mass = np.bincount(group, marginal.mass)
+        present = mass[:-1] if marginal.null else mass
+        usual = float(np.median(present))
+        alike = (present >= usual / rules.ALIKE) & (present <= usual * rules.ALIKE)
+        near = np.flatnonzero(alike & marginal.ordered)
+        return cls(len(mass), near if len(near) >= rules.FEWEST_NEIGHBOURS else near[:0])
+
+    @cached_property
+    def waves(self) -> Floats:
+        """Cells x waves, orthonormal."""
+        waves = np.eye(self.size)
+        waves[np.ix_(self.near, self.near)] = _cosines(len(self.near))
+        return waves
+
+    @cached_property
+    def frequency(self) -> Floats:
+        """Squared, of every wave."""
+        frequency = np.zeros(self.size)
+        frequency[self.near] = np.arange(len(self.near)) ** 2
+        return frequency
+
+    def applied(self, matrix: Floats, table: Floats, place: int) -> Floats:
+        return np.moveaxis(np.tensordot(matrix, table, axes=(1, place)), 0, place)
+
+    def levelled(self, table: Floats, place: int) -> Floats:
+        """Neighbours given their mean."""
+        level = np.eye(self.size)
+        level[np.ix_(self.near, self.near)] = 1 / len(self.near)
+        return self.applied(level, table, place)
+
+
+def _cosines(size: int) -> Floats:
+    place, wave = np.arange(size)[:, None], np.arange(size)[None, :]
+    cosines = np.cos(math.pi * (place + 0.5) * wave / size) * math.sqrt(2 / size)
+    cosines[:, 0] = math.sqrt(1 / size)
+    return cosines
+
+
+@dataclass(frozen=True)
+class Departures:
+    """The prior of one table."""
+
+    axes: tuple[tuple[int, Axis], ...]  # those with neighbours, and their places
+    variance: Floats  # of every wave, in records squared
+    level: Floats  # records in a cell, the same for neighbours
+
+    @classmethod
+    def of(cls, measured: Floats, expected: Floats, noise: float, axes: Sequence[Axis] = ()) -> Departures:
+        """The one that makes the table most likely. `noise`: the variance of its counts."""
+        turning = tuple((place, axis) for place, axis in enumerate(axes) if len(axis.near))
+        level, frequency = expected, np.zeros(measured.shape)
+        for place, axis in turning:
+            level = axis.levelled(level, place)
+            others = tuple(other for other in range(measured.ndim) if other != place)
+            frequency = frequency + np.expand_dims(axis.frequency, others)
+        squares = _turned(measured - expected, turning) ** 2
+        known = noise + level  # records are a sample, too
+        best, found, chosen = -math.inf, level, 0.0
+        for decay in rules.DECAYS if turning else rules.DECAYS[:1]:
+            shape = level**2 / (1 + frequency) ** decay
+            for strength in rules.STRENGTHS:
+                whole = known + strength * shape
+                evidence = -float((np.log(whole) + squares / whole).sum())
+                if evidence > best:
+                    best, found, chosen = evidence, strength * shape, decay
+        # Waves that are all alike are as good as cells.
+        return cls(turning, found, level) if chosen else cls((), found, level)
+
+    @cached_property
+    def precision(self) -> Floats:
+        """Of every wave of the parameters, which are relative departures."""
+        return self.level**2 / self.variance
+
+    @cached_property
+    def precision_of_cells(self) -> Floats:
+        """Of every parameter by itself."""
+        return self._as_variance(self.precision)
+
+    def tied(self, parameters: Floats) -> Floats:
+        """The slope of the prior at these parameters."""
+        return self._back(_turned(parameters, self.axes) * self.precision)
+
+    def solved(self, bend: Floats, slope: Floats) -> Floats:
+        """The Newton step: (bend + prior's precision)⁻¹ slope. Neighbours are solved for together, nearly."""
+        if not self.axes:
+            return slope / (bend + self.precision)
+        level = bend
+        for place, axis in self.axes:
+            level = axis.levelled(level, place)
+        usual = level + self.precision
+        found, left = np.zeros_like(slope), slope
+        ahead = near = self._back(_turned(left, self.axes) / usual)
+        size = float((left * near).sum())
+        for _ in range(rules.SOLVING_STEPS):  # conjugate gradients
+            turned = bend * ahead + self.tied(ahead)
+            length = size / max(float((ahead * turned).sum()), 1e-300)
+            found, left = found + length * ahead, left - length * turned
+            near = self._back(_turned(left, self.axes) / usual)
+            before, size = size, float((left * near).sum())
+            ahead = near + size / max(before, 1e-300) * ahead
+        return found
+
+    def in_waves(self, cells: Floats) -> Floats:
+        """A flat table as flat waves."""
+        return _turned(cells.reshape(self.variance.shape), self.axes).ravel() if self.axes else cells
+
+    def in_cells(self, waves: Floats) -> Floats:
+        return self._back(waves.reshape(self.variance.shape)).ravel() if self.axes else waves
+
+    def _back(self, waves: Floats) -> Floats:
+        for place, axis in self.axes:
+            waves = axis.applied(axis.waves, waves, place)
+        return waves
+
+    def _as_variance(self, waves: Floats) -> Floats:
+        for place, axis in self.axes:
+            waves = axis.applied(axis.waves**2, waves, place)
+        return waves
+
+
+def _turned(table: Floats, axes: Sequence[tuple[int, Axis]]) -> Floats:
+    for place, axis in axes:
+        table = axis.applied(axis.waves.T, table, place)
+    return table
