@@ -161,7 +161,6 @@ LEAST_BEND = 0.02
 RAREST_PROPOSAL = 1e-3  # of an even share
 MARGIN_SWEEPS = 10
 NEVER = 60.0  # minus the parameter of what a rule forbids
-SOLVING_STEPS = 3  # of conjugate gradients, each time parameters move
 RIDGE = 1e-3
 SUFFICIENT_DECREASE, SHORTEST_STEP, SETTLED, REMEMBERED_STEPS = 1e-4, 1e-6, 1e-12, 20
 
