@@ -182,5 +182,13 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "heavy cells are not looked into": {"LOOK_INTO_FROM": {"epsilon": 10**12, "rho": 10**12}},
     "even axes only": {"AXIS_EVEN": 1.0},
     "equal shares of all columns": {"SHARE_GROWS_UNTIL": 1},
+    "base cells no finer than tables need": {"FINEST": 1.0},
+    "light cells stay by themselves": {"LEAST_MASS": 0.0},
+    "parities of three as sure as those of two": {"NOISE_OF_ORDER": {2: Fraction(1), 3: Fraction(1)}},
+    "no parities of three": {"WORTH_OF_TRIPLES": 0.0},
+    "heavy values are neighbours, too": {"ALIKE": 10**9},
+    "few values like many": {"FEW_VALUES": 3},
+    "no cells finer than were counted": {"CURVE_POINTS": 1},
+    "a pull of one at last": {"SETTLING_PULL": 1.0},
 }
 """What each ablation sets, by what it takes away."""
