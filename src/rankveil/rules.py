@@ -96,6 +96,9 @@ INTEREST = 4.0
 CELLS_PER_REACH = 0.3
 """Cells of a table, per record per deviation of noise. 0.15 and 0.6 lose 5 and 2 % (two-way, Adult, Census and EIA)."""
 
+RECORDS_PER_CELL = 16.0
+"""Records in a cell of a table, on average, at least: finer tables are about single people."""
+
 FINEST = 5.0
 """How many times finer base cells are made than a table needs whose columns depend little on each other."""
 
@@ -122,6 +125,9 @@ DECAYS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 
 STRENGTHS = tuple(10 ** (exponent / 2) for exponent in range(-8, 5))
 """Variance of relative departures, by evidence."""
+
+SAMPLING = 0.1
+"""Of a count: the part of its own chance, as a number of people, that need not be fitted."""
 
 EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)
 """Deviations: limits below which cells of a sparse table may be emptied; the one with the least estimated risk is."""

@@ -330,7 +330,7 @@ class _Asking:
     def _most_cells(self, deviation: float, strength: float) -> float:
         """Of a table. Where columns depend on each other, records leave so many of its cells empty."""
         occupied = max(1 - strength, 1 / rules.MOST_BASE_CELLS)
-        return rules.CELLS_PER_REACH * self.rows / deviation / occupied
+        return min(rules.CELLS_PER_REACH * self.rows / deviation, self.rows / rules.RECORDS_PER_CELL) / occupied
 
     def _groups(self, columns: Columns, most: float, deviation: float) -> tuple[Groups, ...]:
         """Groups of base cells so that the table has at most so many cells, the longest columns cut first."""
