@@ -237,6 +237,10 @@ def fit_rows(
         for _ in range(rules.MOVES):
             for place in sampler.permutation(len(movers)):
                 movers[place].move(rows, sampler)
+    # Parameters are those under which rows move freely; what follows is about these rows alone.
+    free = [term.parameters for term in terms]
     settle(rows, movers, sampler)
     rows.rake(rules.LAST_RAKES)
+    for term, parameters in zip(terms, free, strict=True):
+        term.parameters = parameters
     return rows

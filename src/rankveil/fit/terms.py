@@ -170,8 +170,7 @@ class Term:
         present = np.maximum(fitted, rules.FEWEST_EXPECTED)
         bend = present * np.maximum(present, 2 * present - self.measured)
         bend = np.maximum(bend, present * self.expected * rules.LEAST_BEND)
-        variance = self.variance + rules.SAMPLING * np.maximum(self.measured, self.expected)
-        return (self.measured - fitted) * present / variance, bend / variance
+        return (self.measured - fitted) * present / self.variance, bend / self.variance
 
     def step(self, fitted: Floats) -> Floats:
         """Change the parameters where there are rows to go by; the change."""
