@@ -135,10 +135,10 @@ SETTLING_PULL = 10.0
 
 # -- limits of memory and work: larger is better, or no worse, and slower ---------------------------------------------
 
-ROUNDS, LAST_RAKES = 12, 12  # of fitting by moving rows; sweeps of weights at the end
-RAKES, MOVES = 3, 2  # sweeps of weights and of moves in each round
+ROUNDS, LAST_RAKES = 10, 12  # of fitting by moving rows; sweeps of weights at the end
+RAKES, MOVES = 2, 2  # sweeps of weights and of moves in each round
 CONDITIONAL_PROPOSALS = 2  # other columns, those it depends on most, given which a column's new cells are proposed
-SETTLING_SWEEPS, SETTLING_PARTS = 4, 8  # of moves that know which cells have too many rows; parts in which they move
+SETTLING_SWEEPS, SETTLING_PARTS = 2, 8  # of moves that know which cells have too many rows; parts in which they move
 CONDITIONAL_SWEEPS = 20  # of moves for rows whose public columns are given: they start from independence
 ENOUGH_OBEY = 0.9  # part of the rows that keep to the plan's rules before they are fitted
 
@@ -180,7 +180,7 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "no parities": {"FEWEST_YES_NO": 10**6},
     "no smoothness along ordered columns": {"DECAYS": (0.0,)},
     "no emptying of sparse tables": {"EMPTY_BELOW": ()},
-    "half the rounds": {"ROUNDS": 6},
+    "half the rounds": {"ROUNDS": 5},
     "no proposals given other columns": {"CONDITIONAL_PROPOSALS": 0},
     "no settling": {"SETTLING_SWEEPS": 0},
     "no groups of single values": {"GROUPS_FROM": {"epsilon": 10**9, "rho": 10**9}},
