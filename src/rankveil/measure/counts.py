@@ -26,6 +26,7 @@ from rankveil.declare import Column
 from rankveil.declare.axis import Axis
 from rankveil.declare.dataset import Codings, Dataset
 from rankveil.declare.domain import MISSING, Codes, Grid
+from rankveil.declare.rule import RowRule
 
 _MOST_CELLS = 1 << 20
 _MOST_CODES = 1 << 24  # that are counted one by one: 64 MiB
@@ -255,12 +256,12 @@ class _Counting:
 
 
 def count_columns(
-    dataset: Dataset, columns: Sequence[Column], *, only_checked: Sequence[str] = ()
+    dataset: Dataset, columns: Sequence[Column], *, only_checked: Sequence[str] = (), rules: tuple[RowRule, ...] = ()
 ) -> tuple[dict[str, Counts], int]:
     """One pass over the rows: counts of every column, and the number of rows.
 
-    `only_checked`: columns that are read and checked against the plan, but not counted yet.
+    `only_checked`: columns that are read and checked against the plan, but not counted. `rules`: what rows obey.
     """
     grids = {column.name: CountGrid(column) for column in columns}
-    state, rows = dataset.fold(_Counting(grids, tuple(only_checked)))
+    state, rows = dataset.fold(_Counting(grids, tuple(only_checked)), rules)
     return {name: Counts(grids[name], counter.settle()) for name, counter in state.items()}, rows
