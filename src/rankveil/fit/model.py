@@ -134,10 +134,10 @@ def _normal_scores(marginal: Marginal) -> Floats:
     """The normal quantile of the middle of each base cell; labels have no order, and score nothing."""
     if not marginal.ordered:
         return np.zeros(marginal.cell_count)
-    mass = np.maximum(marginal.mass[:-1] if marginal.null else marginal.mass, 0.0) + 1e-9
+    mass = np.maximum(marginal.mass[: marginal.cell_count - marginal.apart], 0.0) + 1e-9
     middle = (np.cumsum(mass) - mass / 2) / mass.sum()
     scores = np.array([NormalDist().inv_cdf(float(share)) for share in np.clip(middle, 1e-6, 1 - 1e-6)])
-    return np.append(scores, 0.0) if marginal.null else scores
+    return np.append(scores, np.zeros(marginal.apart))
 
 
 def _by_copula(measured: Measurements, sampler: Sampler) -> Model:
