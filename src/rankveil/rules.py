@@ -146,7 +146,7 @@ MOST_ROWS, FEWEST_ROWS = 1 << 17, 1 << 12  # of the fitted set
 ROWS_BETWEEN_ROUNDS = 1 << 14
 FEWEST_COPULA_ROWS = 20_000
 MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
-FULL_STEPS = 400
+FULL_ROUNDS, FULL_STEPS = 12, 30  # of its fit
 MOST_LIMIT_CELLS, PROBES = 1 << 22, 3  # values tried of the columns of a rule together, and of a cell of numbers
 ASSUMED_ROWS = 10_000  # of dry runs, where nobody says how many
 

@@ -10,6 +10,7 @@ import pytest
 
 from rankveil.declare import Schema
 from rankveil.declare.domain import MISSING, Codes
+from rankveil.declare.schema import Never
 from rankveil.draw import rows
 from rankveil.draw.pieces import ByRank, RowMaker, law_of
 from rankveil.draw.rows import PIECE_ROWS, Piece, cut
@@ -40,7 +41,7 @@ def model(seed: int = 1) -> Model:
 
 
 def maker(count: int, impossible: tuple[dict[str, tuple[int, ...]], ...] = (), seed: int = 1) -> RowMaker:
-    return RowMaker.of(model(seed), count, impossible, Sampler(SeededSource(seed)))
+    return RowMaker.of(model(seed), count, tuple(map(Never, impossible)), Sampler(SeededSource(seed)))
 
 
 def together(pieces: tuple[Piece, ...], made_by: RowMaker) -> dict[str, Codes]:
@@ -195,7 +196,7 @@ def test_neither_latent_value_nor_jitter_moves_a_row_to_another_cell(cell_count:
             return byte * count
 
     every_cell = np.arange(cell_count)
-    law = ByRank(Strips.of(every_cell, np.ones(cell_count, np.int64), np.ones(cell_count)), cell_count)
+    law = ByRank(Strips.of(every_cell, np.ones(cell_count, np.int64), np.ones(cell_count)), every_cell, cell_count)
     rng = np.random.default_rng(1)
     for extreme in (-50.0, 50.0):
         cells = rng.permutation(np.repeat(every_cell, 3))
@@ -207,4 +208,4 @@ def test_neither_latent_value_nor_jitter_moves_a_row_to_another_cell(cell_count:
 def test_too_many_cells_for_a_key_are_refused() -> None:
     one = np.ones(1, np.int64)
     with pytest.raises(ValueError, match="no room"):
-        ByRank(Strips(one, one, np.ones(1)), 8193)
+        ByRank(Strips(one, one, np.ones(1)), one, 8193)
