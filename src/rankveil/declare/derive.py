@@ -19,11 +19,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rankveil.declare.domain import DEFAULT_NULL_TOKENS, MISSING, PLAIN, Codes, Domain, Grid
+from rankveil.declare.domain import DEFAULT_NULL_TOKENS, MISSING, Codes, Domain, Grid
 from rankveil.declare.expression import Node, names_in, parse
 from rankveil.declare.plan import DerivedEntry, Plan
 from rankveil.declare.reading import day_number
 from rankveil.declare.values import Series, series_of, value
+from rankveil.engines.spelling import PLAIN
 from rankveil.errors import PlanError
 
 NONE = -2
@@ -229,10 +230,7 @@ def _bands(entry: DerivedEntry, target: Shape, source: Shape, where: str) -> ByB
             f"{where}: bands cut columns of numbers, or of dates by dates; {source.name!r} is none that these cut.",
             remedy="Use values = { label = value } for labels.",
         )
-    starts = tuple(
-        Fraction(day_number(start) if isinstance(start, date) else start)  # type: ignore[arg-type]
-        for start in entry.bands or ()
-    )
+    starts = tuple(Fraction(day_number(start) if isinstance(start, date) else start) for start in entry.bands or ())
     labels = target.domain.labels if isinstance(target.domain, Grid) else target.domain.taxonomy.labels
     texts: Sequence[str]
     if entry.labels is not None:

@@ -113,7 +113,8 @@ class Grid:
 
     def ordinary(self, codes: Codes) -> Mask:
         """Which codes are neither missing nor of special values."""
-        return (codes != MISSING) & (codes <= self.width)
+        ordinary: Mask = (codes != MISSING) & (codes <= self.width)
+        return ordinary
 
     def encode(self, array: pa.Array, null_tokens: tuple[str, ...]) -> Encoded:
         if self.labels is not None:
@@ -126,7 +127,9 @@ class Grid:
         numbers = read.numbers
         if self.special:
             exact = [int(value) if numbers.dtype == np.int64 and self.whole else float(value) for value in self.special]
-            among = [numbers == value if read.missing is None else (numbers == value) & ~read.missing for value in exact]
+            among = [numbers == value for value in exact]
+            if read.missing is not None:
+                among = [here & ~read.missing for here in among]
             anywhere = np.logical_or.reduce(among)
             stand_in = int(self.lower) if self.whole else float(self.lower)
             placed = replace(self, special=())._place(replace(read, numbers=np.where(anywhere, stand_in, numbers)))
@@ -199,10 +202,10 @@ class Grid:
 
     def _values(self, codes: Codes) -> Numbers:
         if self.special:
-            values = replace(self, special=())._values(np.minimum(codes, self.width))
+            ordinary = replace(self, special=())._values(np.minimum(codes, self.width))
             apart = codes > self.width
-            values[apart] = np.array(self.special, values.dtype)[codes[apart] - self.width - 1]
-            return values
+            ordinary[apart] = np.array(self.special, ordinary.dtype)[codes[apart] - self.width - 1]
+            return ordinary
         # lower + code * step in integers of the last decimal place, and one correctly rounded division at the end.
         lower, step, denominator = self._integers
         if abs(lower) + self.width * step >= 1 << 62:  # too many digits for that: plain floating point

@@ -14,6 +14,7 @@ import json
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -105,7 +106,7 @@ class DerivedEntry(_Entry):
         if self.by is not None and self.by.endswith(".csv") and not self.sources:
             raise ValueError("from is missing: the columns of the file that this one follows from")
         bands = self.bands or ()
-        if len({type(start) for start in bands}) > 1 or any(a >= b for a, b in zip(bands, bands[1:], strict=False)):  # type: ignore[operator]
+        if len({type(start) for start in bands}) > 1 or any(a >= b for a, b in pairwise(bands)):  # type: ignore[operator]
             raise ValueError("bands must rise, and be all numbers or all dates")
         if self.labels is not None and len(self.labels) != len(bands):
             raise ValueError("labels needs one entry for each of bands")

@@ -147,7 +147,7 @@ class HasValue:
         return self.scope.base([self.name])
 
     def holds(self, codes: Mapping[str, Codes]) -> Bools:
-        return self.scope.completed(codes, [self.name])[self.name] != NONE
+        return np.not_equal(self.scope.completed(codes, [self.name])[self.name], NONE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +166,9 @@ class Agrees:
         computed, read = self.scope.completed(codes, [self.name])[self.name], codes[self.name]
         domain = self.scope.shapes[self.name].domain
         if isinstance(domain, Grid) and not domain.whole:
-            near = (np.abs(computed - read) <= 1) & domain.ordinary(computed) & domain.ordinary(read) & (computed >= 0)
-            return near | (computed == read)
-        return np.asarray(computed == read)
+            near = domain.ordinary(computed) & domain.ordinary(read) & (computed >= 0) & (np.abs(computed - read) <= 1)
+            return np.logical_or(near, computed == read)
+        return np.asarray(computed == read, dtype=np.bool_)
 
 
 RowRule = Clause | HasValue | Agrees
@@ -176,9 +176,7 @@ RowRule = Clause | HasValue | Agrees
 
 def all_clauses(rules: Sequence[Stated], scope: Scope) -> tuple[Clause | HasValue, ...]:
     """What every row that is drawn obeys."""
-    found: list[Clause | HasValue] = [
-        Clause(rule.text, node, scope) for rule in rules for node in clauses(rule.node)
-    ]
+    found: list[Clause | HasValue] = [Clause(rule.text, node, scope) for rule in rules for node in clauses(rule.node)]
     for name, way in scope.derived.items():
         fits = HasValue(f"column {name!r} (derived: {way.said})", name, scope)
         tried = _every_combination(fits.columns, scope)
@@ -189,9 +187,7 @@ def all_clauses(rules: Sequence[Stated], scope: Scope) -> tuple[Clause | HasValu
 
 def checks(rules: Sequence[Stated], scope: Scope) -> tuple[RowRule, ...]:
     """What every row of the table is asked: each rule as a whole, and each derived column."""
-    agree = [
-        Agrees(f"column {name!r} (derived: {way.said})", name, scope) for name, way in scope.derived.items()
-    ]
+    agree = [Agrees(f"column {name!r} (derived: {way.said})", name, scope) for name, way in scope.derived.items()]
     return (*(Clause(rule.text, rule.node, scope) for rule in rules), *agree)
 
 
@@ -247,9 +243,7 @@ def _classes(said: Sequence[Codes], count: int) -> Codes:
     return found
 
 
-def _said_alone(
-    obeyed: Sequence[Clause | HasValue], scope: Scope, name: str, codes: Codes
-) -> tuple[list[Bools], bool]:
+def _said_alone(obeyed: Sequence[Clause | HasValue], scope: Scope, name: str, codes: Codes) -> tuple[list[Bools], bool]:
     """What is said of each of these codes by itself; and whether that is all that is said of them."""
     found, alone = [], True
     for clause in obeyed:
@@ -343,7 +337,9 @@ def _representatives(obeyed: Sequence[Clause | HasValue], scope: Scope, name: st
         codes = codes[np.unique(_classes([held.astype(np.int64) for held in said], len(codes)), return_index=True)[1]]
     elif not every:
         return None
-    codes = np.append(codes, np.arange(label_count(shape) - len(getattr(shape.domain, "special", ())), label_count(shape)))
+    codes = np.append(
+        codes, np.arange(label_count(shape) - len(getattr(shape.domain, "special", ())), label_count(shape))
+    )
     return np.append(codes, MISSING) if shape.allows_null else codes
 
 

@@ -134,8 +134,8 @@ class Schema:
         bare = replace(self, columns=tuple(columns))
         if not bare.rules and not bare.scope.derived:
             return bare
-        apart = (told_apart(bare.rules, bare.scope, each.name) if each.derived is None else () for each in columns)
-        return replace(bare, columns=tuple(replace(each, told_apart=cuts) for each, cuts in zip(columns, apart, strict=True)))
+        apart = {each.name: told_apart(bare.rules, bare.scope, each.name) for each in bare.drawn}
+        return replace(bare, columns=tuple(replace(each, told_apart=apart.get(each.name, ())) for each in columns))
 
     def completed(self, codes: Mapping[str, Codes]) -> dict[str, Codes]:
         """Codes of all columns, from those that are drawn."""

@@ -103,9 +103,7 @@ def series_of(domain: Domain, codes: Codes, *, may_miss: bool) -> Series:
         labels, kind = domain.taxonomy.labels, "truth" if domain.boolean else "label"
         return Series(kind, places, 0, len(labels) - 1, missing, labels=labels, may_miss=may_miss)  # type: ignore[arg-type]
     if domain.labels is not None:
-        return Series(
-            "label", places, 0, domain.width, missing, labels=domain.labels, ordered=True, may_miss=may_miss
-        )
+        return Series("label", places, 0, domain.width, missing, labels=domain.labels, ordered=True, may_miss=may_miss)
     if domain.date_format is not None:
         first = int(domain.lower)
         return Series("date", places + first, first, first + domain.width, missing, may_miss=may_miss)

@@ -89,7 +89,7 @@ class OrderedMarginal(_Replaceable):
         cuts: Sequence[int] = (),
         holes: Sequence[int] = (),
     ) -> None:
-        """`cuts`: codes at which a base cell begins in any case. `holes`: ordinary codes that special values stand for."""
+        """`cuts`: codes at which a base cell begins in any case. `holes`: codes that are those of special values."""
         self.size, self.null = size, null
         self.special = len(segments.special)
         self._cuts, self._holes = np.array(cuts, np.int64), np.array(holes, np.int64)
@@ -194,7 +194,7 @@ class OrderedMarginal(_Replaceable):
         mass = np.where(in_cell[cell] > 0, mass, width)  # a cell without a shape is flat
         mass[np.isin(low, self._holes)] = 0.0
         mass *= (self.mass[: len(in_cell)] / np.maximum(np.bincount(cell, mass, minlength=len(in_cell)), 1e-300))[cell]
-        apart = np.append(self.size + np.arange(self.special), [MISSING] * self.null)
+        apart = np.append(self.size + np.arange(self.special), np.full(int(self.null), MISSING))
         ones = np.ones(len(apart), np.int64)
         return Strips.of(np.append(low, apart), np.append(width, ones), np.append(mass, self.mass[len(in_cell) :]))
 

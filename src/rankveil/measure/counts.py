@@ -38,7 +38,7 @@ _ONE = np.int32(1)
 
 @dataclass(frozen=True)
 class CountGrid:
-    """Public cells of one column: consecutive codes, then one for each special value, and for missing if it may occur."""
+    """Public cells of one column: consecutive codes, then a cell for each special value, and one for missing."""
 
     column: Column
 
