@@ -161,7 +161,6 @@ LEAST_BEND = 0.02
 RAREST_PROPOSAL = 1e-3  # of an even share
 MARGIN_SWEEPS = 10
 NEVER = 60.0  # minus the parameter of what a rule forbids
-SOLVING_STEPS = 3  # of conjugate gradients, each time parameters move
 RIDGE = 1e-3
 SUFFICIENT_DECREASE, SHORTEST_STEP, SETTLED, REMEMBERED_STEPS = 1e-4, 1e-6, 1e-12, 20
 
@@ -183,5 +182,13 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "heavy cells are not looked into": {"LOOK_INTO_FROM": {"epsilon": 10**12, "rho": 10**12}},
     "even axes only": {"AXIS_EVEN": 1.0},
     "equal shares of all columns": {"SHARE_GROWS_UNTIL": 1},
+    "base cells no finer than tables need": {"FINEST": 1.0},
+    "light cells stay by themselves": {"LEAST_MASS": 0.0},
+    "parities of three as sure as those of two": {"NOISE_OF_ORDER": {2: Fraction(1), 3: Fraction(1)}},
+    "no parities of three": {"WORTH_OF_TRIPLES": 0.0},
+    "heavy values are neighbours, too": {"ALIKE": 10**9},
+    "few values like many": {"FEW_VALUES": 3},
+    "no cells finer than were counted": {"CURVE_POINTS": 1},
+    "a pull of one at last": {"SETTLING_PULL": 1.0},
 }
 """What each ablation sets, by what it takes away."""

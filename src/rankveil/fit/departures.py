@@ -57,7 +57,11 @@ class Axis:
         return frequency
 
     def applied(self, matrix: Floats, table: Floats, place: int) -> Floats:
-        return np.moveaxis(np.tensordot(matrix, table, axes=(1, place)), 0, place)
+        """The matrix, for this axis of a table."""
+        if place == table.ndim - 1:
+            return np.asarray(table @ matrix.T)
+        flat = table.reshape(*table.shape[: place + 1], -1)
+        return np.asarray((matrix @ flat).reshape(table.shape))
 
     def levelled(self, table: Floats, place: int) -> Floats:
         """Neighbours given their mean."""
@@ -118,24 +122,16 @@ class Departures:
         return self._back(_turned(parameters, self.axes) * self.precision)
 
     def solved(self, bend: Floats, slope: Floats) -> Floats:
-        """The Newton step: (bend + prior's precision)⁻¹ slope. Neighbours are solved for together, nearly."""
+        """The Newton step, (bend + prior's precision)⁻¹ slope, as if the bend of neighbours were alike, at its best
+        length."""
         if not self.axes:
             return slope / (bend + self.precision)
         level = bend
         for place, axis in self.axes:
             level = axis.levelled(level, place)
-        usual = level + self.precision
-        found, left = np.zeros_like(slope), slope
-        ahead = near = self._back(_turned(left, self.axes) / usual)
-        size = float((left * near).sum())
-        for _ in range(rules.SOLVING_STEPS):  # conjugate gradients
-            turned = bend * ahead + self.tied(ahead)
-            length = size / max(float((ahead * turned).sum()), 1e-300)
-            found, left = found + length * ahead, left - length * turned
-            near = self._back(_turned(left, self.axes) / usual)
-            before, size = size, float((left * near).sum())
-            ahead = near + size / max(before, 1e-300) * ahead
-        return found
+        step = self._back(_turned(slope, self.axes) / (level + self.precision))
+        length = float((slope * step).sum()) / max(float((step * (bend * step + self.tied(step))).sum()), 1e-300)
+        return length * step
 
     def in_waves(self, cells: Floats) -> Floats:
         """A flat table as flat waves."""

@@ -6,8 +6,8 @@ The optimum of terms.py in its dual form: the maximum of
 
 penalty = variance / (expected · prior variance), which is concave and smooth; where cells are tied to their neighbours
 (departures.py) parameters are those of waves. It is found by a quasi-Newton method (L-BFGS).
-Sums over the signs of yes/no columns are one Walsh-Hadamard transform, however many parities were measured; so are their
-second derivatives, without which parities of rare answers, which are nearly alike, take thousands of steps.
+Sums over the signs of yes/no columns are one Walsh-Hadamard transform, however many parities were measured. So are
+their second derivatives, without which parities of rare answers, which are nearly alike, take thousands of steps.
 """
 
 from __future__ import annotations

@@ -72,9 +72,8 @@ def fold(words: NDArray[Any], bounds: NDArray[Any]) -> tuple[NDArray[Any], NDArr
 
 
 def uniform_floats(source: RandomSource, count: int) -> NDArray[np.float64]:
-    """`count` uniform multiples of 2**-53 strictly between 0 and 1; for simulation."""
-    numerators = below(source, (1 << 53) - 1, count) + 1
-    return numerators.astype(np.float64) * 2.0**-53
+    """`count` uniform odd multiples of 2**-53, so strictly between 0 and 1; for simulation."""
+    return ((draw_words(source, count, 8) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def permutation(source: RandomSource, size: int) -> NDArray[np.int64]:
