@@ -20,7 +20,7 @@ from rankveil.fit.full import FullTable, full_size
 from rankveil.fit.limits import Limits
 from rankveil.fit.marginal import Marginal
 from rankveil.fit.refine import refined
-from rankveil.fit.rows import Mover, RowSet, fit_rows
+from rankveil.fit.rows import Mover, RowSet, fit_rows, tied_blocks
 from rankveil.fit.terms import Cells, Term
 from rankveil.fit.threads import on_one_thread
 from rankveil.measure.measurements import Floats, Groups, Measurements
@@ -64,7 +64,9 @@ def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_RO
     _pool_parities(terms)
     terms += [Term.of_column(order[name], each.mass, each.variance) for name, each in marginals.items()]
     terms += [Term.of_limit(limit, order) for limit in limits.each]
-    movers = [Mover.of(order[name], masses[name], terms) for name in marginals if name not in measured.known]
+    free = {order[name] for name in marginals if name not in measured.known}
+    movers = [Mover.of(order[name], masses[name], terms) for name in marginals if order[name] in free]
+    movers += [Mover.swapping(block, terms) for block in tied_blocks(terms) if free.issuperset(block)]
     sizes = [marginal.cell_count for marginal in marginals.values()]
     if full_size(sizes) <= rules.MOST_FULL_CELLS and not measured.known:
         full = FullTable(sizes, terms, total)
