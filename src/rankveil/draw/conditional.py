@@ -63,7 +63,7 @@ class ConditionalRows:
         marginals = self.model.marginals
         known = {name: marginals[name].small_cell_of(codes) for name, codes in public.items()}
         count = len(next(iter(known.values())))
-        rows = RowSet(started(marginals, known, count, sampler), self.model.terms, np.ones(count))
+        rows = RowSet(started(marginals, known, count, sampler, self.model.limits), self.model.terms, np.ones(count))
         for _ in range(rules.CONDITIONAL_SWEEPS if self.model.terms else 0):
             for place in sampler.permutation(len(self.model.movers)):
                 self.model.movers[place].move(rows, sampler)

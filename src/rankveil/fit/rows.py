@@ -199,26 +199,11 @@ class Mover:
         return np.append(both, both + half)
 
 
-def tied_blocks(terms: Sequence[Term]) -> list[tuple[int, ...]]:
-    """Columns to be swapped together: what hangs together by rules that leave two cells of a column nothing in common.
-
-    Where such a rule ties two columns, what hangs on either of them without it; and all that hangs together.
-    """
-    ties = [term.columns for term in terms if term.fixed and _ties(term)]
+def tied_blocks(ties: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Columns to be swapped together: where a rule ties two, what hangs on either without it; and all that hangs."""
     blocks = [_hanging(column, [other for other in ties if other != tie]) for tie in ties for column in tie]
     blocks += [_hanging(column, ties) for tie in ties for column in tie]
     return [block for block in dict.fromkeys(blocks) if len(block) > 1]
-
-
-def _ties(term: Term) -> bool:
-    if len(term.columns) != 2:
-        return False
-    possible = (term.parameters == 0).reshape(term.shape).astype(np.float64)
-    for table in (possible, possible.T):
-        some = table[table.any(axis=1)]
-        if (some @ some.T == 0).any():
-            return True
-    return False
 
 
 def _hanging(column: int, ties: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
