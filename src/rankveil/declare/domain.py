@@ -116,6 +116,10 @@ class Grid:
         ordinary: Mask = (codes != MISSING) & (codes <= self.width)
         return ordinary
 
+    def without_special(self, codes: Codes) -> Codes:
+        """Special values as if they were missing: for what asks for an order."""
+        return np.where(codes > self.width, MISSING, codes) if self.special else codes
+
     def encode(self, array: pa.Array, null_tokens: tuple[str, ...]) -> Encoded:
         if self.labels is not None:
             return encode_labels(array, self.labels, null_tokens)

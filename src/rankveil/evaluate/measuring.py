@@ -124,7 +124,11 @@ def _correlations(
     names = [column.name for column in columns if isinstance(column.domain, Grid)]
     if len(names) < 2:
         return {}
-    before, after = (rank_correlations([records.codes[name] for name in names]) for records in (original, released))
+    grids = {column.name: column.domain for column in columns if isinstance(column.domain, Grid)}
+    before, after = (
+        rank_correlations([grids[name].without_special(records.codes[name]) for name in names])
+        for records in (original, released)
+    )
     return {
         (names[a], names[b]): (float(before[a, b]), float(after[a, b])) for a, b in combinations(range(len(names)), 2)
     }

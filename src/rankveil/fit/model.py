@@ -125,7 +125,9 @@ def in_order_of_ties(names: Sequence[str], limits: Limits) -> list[tuple[str, Li
     """All columns, each right after those that it is tied to, with the tie to one that came before."""
     waiting, found = list(names), dict[str, Limit | None]()
     while waiting:
-        tied = ((name, tie) for tie in limits.ties for name in tie.columns if name in waiting and _other(tie, name) in found)
+        tied = (
+            (name, tie) for tie in limits.ties for name in tie.columns if name in waiting and _other(tie, name) in found
+        )
         name, tie = next(tied, (waiting[0], None))
         found[name] = tie
         waiting.remove(name)
