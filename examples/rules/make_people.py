@@ -197,4 +197,4 @@ if __name__ == "__main__":
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in zip(("people.csv", "visits.csv"), tables(), strict=True):
         pyarrow.csv.write_csv(table, folder / name)
-        print(f"{folder / name}: {table.num_rows} rows, {table.num_columns} columns")
+        sys.stdout.write(f"{folder / name}: {table.num_rows} rows, {table.num_columns} columns\n")

@@ -93,7 +93,7 @@ class ColumnNote(_Part):
 
     name: str
     kind: str
-    role: Literal["protected", "public"]
+    role: Literal["protected", "public", "weight"]
     null: bool
     lower: str | None = None
     upper: str | None = None

@@ -257,8 +257,7 @@ def _decided(table: Table, seen: dict[str, _Seen], marks: dict[str, Marks]) -> d
     if len(decisions.columns) < 2:
         return {}
     for batch in table.batches(list(decisions.columns)):
-        texts = {name: _as_texts(batch.column(name)) for name in decisions.columns}
-        decisions.add(texts)
+        decisions.add({name: _as_texts(batch.column(name)) for name in decisions.columns})
     return decisions.lines()
 
 

@@ -62,7 +62,7 @@ PositiveDecimal = Annotated[Decimal, Field(gt=0, allow_inf_nan=False), AfterVali
 Epsilon = Annotated[Decimal, Field(ge=Decimal("1e-9"), le=Decimal("1e9"), allow_inf_nan=False)]
 PositiveInteger = Annotated[int, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
 BoundedInteger = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
-Role = Literal["protected", "public"]
+Role = Literal["protected", "public", "weight"]
 Bounds = Literal["public", "private"]
 _T = TypeVar("_T")
 
@@ -122,7 +122,8 @@ class _ColumnEntry(_Guessable):
     null: bool = Field(False, description="Missing is a value of the column; otherwise missing values are refused.")
     role: Role = Field(
         "protected",
-        description="'public': everyone knows this column; it is kept, and nobody is protected in it.",
+        description="'public': everyone knows this column; it is kept, and nobody is protected in it. 'weight': it"
+        " holds survey weights, is protected like others, and evaluations weigh by it.",
     )
 
     @model_validator(mode="after")
@@ -382,6 +383,13 @@ class Plan(_Entry):
         (), description="What matters most in the release: a target, or sets of columns (method synthetic)."
     )
     columns: Annotated[dict[str, ColumnEntry], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_weight(self) -> Self:
+        weights = [entry for entry in self.columns.values() if entry.role == "weight"]
+        if len(weights) > 1 or any(entry.kind not in ("integer", "number") for entry in weights):
+            raise ValueError('role = "weight" is for one column of numbers')
+        return self
 
     @field_validator("impossible", mode="before")
     @classmethod

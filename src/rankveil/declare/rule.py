@@ -55,8 +55,8 @@ def stated(number: int, entry: RuleEntry) -> Stated:
     where = f"Rule {number}"
     then = parse(entry.then, f"{where}, `then`")
     if entry.when is None:
-        return Stated(f"rule {number} (`{entry.then}`)", then)
-    text = f"rule {number} (when `{entry.when}` then `{entry.then}`)"
+        return Stated(f"rule {number} ({entry.then})", then)
+    text = f"rule {number} (when {entry.when} then {entry.then})"
     return Stated(text, Any((Not(parse(entry.when, f"{where}, `when`")), then)))
 
 
@@ -167,7 +167,7 @@ class Agrees:
         domain = self.scope.shapes[self.name].domain
         if isinstance(domain, Grid) and not domain.whole:
             near = domain.ordinary(computed) & domain.ordinary(read) & (computed >= 0) & (np.abs(computed - read) <= 1)
-            return np.logical_or(near, computed == read)
+            return np.asarray(near | (computed == read), dtype=np.bool_)
         return np.asarray(computed == read, dtype=np.bool_)
 
 

@@ -78,7 +78,7 @@ class Column:
 
     @property
     def protected(self) -> bool:
-        return self.role == "protected"
+        return self.role != "public"
 
     @property
     def field(self) -> pa.Field:

@@ -25,6 +25,7 @@ from rankveil.evaluate.distributions import distribution
 from rankveil.evaluate.queries import ask
 from rankveil.evaluate.results import ColumnResult, Evaluation, PairResult
 from rankveil.evaluate.subgroups import subgroups
+from rankveil.evaluate.weighted import estimates
 
 
 def measure(original: Records, released: Records, *, row_aligned: bool = True) -> Evaluation:
@@ -88,6 +89,7 @@ def measure_all(original: Records, released: Records, *, row_aligned: bool = Fal
         query_error=queries.mean,
         queries=queries,
         pairs=pairs,
+        estimates=estimates(original, released),
     )
 
 

@@ -162,7 +162,7 @@ def _given(
     given = cells[pair[0]].astype(np.int64)
     steps = (reach + np.arange(len(reach))[:, None]).ravel()
     found = np.searchsorted(steps, places + given, side="right") - given * table.shape[1]
-    return np.clip(found, 0, table.shape[1] - 1).astype(np.uint16)
+    return np.asarray(np.clip(found, 0, table.shape[1] - 1), dtype=np.uint16)
 
 
 def inner_order(marginals: Mapping[str, Marginal], cells: Sequence[Cells], weights: Floats, sampler: Sampler) -> Floats:

@@ -156,12 +156,12 @@ class Mover:
         `part`: which rows, in a random order; all by default. `pull`: parameters of a term, by default its own.
         `moved` is told for every term where rows were and where they are.
         """
-        part, proposed, gain = self._proposed(rows, part, sampler)
+        here, proposed, gain = self._proposed(rows, part, sampler)
         changes = []
         for place, positions in zip(self.terms, self.positions, strict=True):
-            term, sums = rows.terms[place], rows.sums[place][part]
+            term, sums = rows.terms[place], rows.sums[place][here]
             steps = [
-                term.places[position][proposed[own]] - term.places[position][rows.cells[self.columns[own]][part]]
+                term.places[position][proposed[own]] - term.places[position][rows.cells[self.columns[own]][here]]
                 for own, position in positions
             ]
             step = sum(steps[1:], start=steps[0])
@@ -170,7 +170,7 @@ class Mover:
             gain += parameters[new] - parameters[old]
             changes.append((place, step, old, new))
         taken = self._taken(gain, sampler)
-        chosen = taken if isinstance(part, slice) else part[taken]
+        chosen = taken if isinstance(here, slice) else here[taken]
         for place, step, old, new in changes:
             if moved is not None:
                 moved(place, old[taken], new[taken])
