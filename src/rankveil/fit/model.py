@@ -20,7 +20,7 @@ from rankveil.fit.full import FullTable, full_size
 from rankveil.fit.limits import Limit, Limits, expected_table
 from rankveil.fit.marginal import Marginal
 from rankveil.fit.refine import refined
-from rankveil.fit.rows import Mover, RowSet, fit_rows, tied_blocks
+from rankveil.fit.rows import Mover, RowSet, fit_rows, mend, tied_blocks
 from rankveil.fit.terms import NO_LIMITS, Cells, Term
 from rankveil.fit.threads import on_one_thread
 from rankveil.measure.measurements import Floats, Groups, Measurements
@@ -79,12 +79,16 @@ def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_RO
         start = started(marginals, measured.known, first, sampler, limits)
         rows = fit_rows(start, terms, movers, total, size, sampler)
         cells, weights = rows.cells, rows.weights
-    # Values are handed out cell by cell: as many of each as there are rows in it.
-    marginals = {
+    marginals = _as_in_rows(marginals, cells, weights)
+    return Model(marginals, cells, weights, inner_order(marginals, cells, weights, sampler), terms, movers, limits)
+
+
+def _as_in_rows(marginals: Mapping[str, Marginal], cells: Sequence[Cells], weights: Floats) -> dict[str, Marginal]:
+    """Values are handed out cell by cell: as many of each as there are rows in it."""
+    return {
         name: marginal.with_mass(np.bincount(here, weights, minlength=marginal.cell_count).astype(np.float64))
         for (name, marginal), here in zip(marginals.items(), cells, strict=True)
     }
-    return Model(marginals, cells, weights, inner_order(marginals, cells, weights, sampler), terms, movers, limits)
 
 
 def _spread_thin(mass: Floats, total: float) -> Floats:
@@ -213,6 +217,10 @@ def _by_copula(measured: Measurements, sampler: Sampler) -> Model:
     terms = [Term.of_column(place, each.mass, each.variance) for place, each in enumerate(marginals.values())]
     terms += [Term.of_limit(limit, places) for limit in limits.each]
     rows = RowSet(cells, terms, np.full(size, measured.rows / size))
-    if limits.each:
-        rows.rake(rules.LAST_RAKES)
-    return Model(marginals, cells, rows.weights, latent)
+    if not limits.each:
+        return Model(marginals, cells, rows.weights, latent)
+    masses = {name: _spread_thin(marginal.mass, float(measured.rows)) for name, marginal in marginals.items()}
+    movers = [Mover.of(places[name], masses[name], terms) for name in marginals if name not in measured.public]
+    mend(rows, movers, sampler)
+    rows.rake(rules.LAST_RAKES)
+    return Model(_as_in_rows(marginals, cells, rows.weights), cells, rows.weights, latent, terms, movers, limits)

@@ -41,17 +41,18 @@ class RowSet:
 
     @property
     def obeying(self) -> NDArray[np.bool_]:
-        """Which rows keep to the plan's rules; all of them where none does, for then there is no better one."""
+        """Which rows keep to the plan's rules."""
         kept = np.ones(self.size, np.bool_)
         for term, sums in zip(self.terms, self.sums, strict=True):
             if term.fixed:
                 kept &= term.parameters[sums] == 0
-        return kept if kept.any() else ~kept
+        return kept
 
     def rake(self, sweeps: int) -> None:
         """Fit the weights, term after term; parameters follow."""
         total = self.weights.sum()
-        self.weights *= self.obeying
+        obeying = self.obeying
+        self.weights *= obeying if obeying.any() else 1.0  # if none obeys, none is better than others
         for _ in range(sweeps):
             for term, sums in zip(self.terms, self.sums, strict=True):
                 if term.fixed:
@@ -249,16 +250,22 @@ def _given_another(column: int, chance: Floats, term: Term) -> Proposal:
     return Proposal.of(chances / chances.sum(axis=1, keepdims=True), term.columns[other], term.group(other))
 
 
+def mend(rows: RowSet, movers: Sequence[Mover], sampler: Sampler) -> None:
+    """Moves of rows that break rules, until nearly all obey."""
+    for _ in range(rules.MENDING_SWEEPS):
+        for mover in movers:
+            wrong = np.flatnonzero(~rows.obeying)
+            if len(wrong) <= rules.FEW_BREAK * rows.size:
+                return
+            mover.move(rows, sampler, wrong[sampler.permutation(len(wrong))])
+
+
 def fit_rows(
     cells: list[Cells], terms: Sequence[Term], movers: Sequence[Mover], total: float, size: int, sampler: Sampler
 ) -> RowSet:
     """`size` weighted rows, `total` together, that fit the terms. `cells`: where they start."""
     rows = RowSet(cells, terms, np.full(len(cells[0]), total / len(cells[0])))
-    for _ in range(rules.CONDITIONAL_SWEEPS):  # until most rows obey
-        if rows.obeying.mean() > rules.ENOUGH_OBEY:
-            break
-        for mover in movers:
-            mover.move(rows, sampler)
+    mend(rows, movers, sampler)
     for number in range(rules.ROUNDS):
         before = [term.parameters for term in terms]
         rows.rake(rules.RAKES)
