@@ -93,7 +93,7 @@ class ColumnNote(_Part):
 
     name: str
     kind: str
-    role: Literal["protected", "public"]
+    role: Literal["protected", "public", "weight"]
     null: bool
     lower: str | None = None
     upper: str | None = None
@@ -103,6 +103,10 @@ class ColumnNote(_Part):
     categories: int | None = Field(None, description="Number of labels the plan declares.")
     concepts: int | None = Field(None, description="Number of nodes of the taxonomy, labels included.")
     taxonomy_sha256: str | None = Field(None, description="Fingerprint of the labels and of the taxonomy over them.")
+    special: tuple[str, ...] | None = Field(
+        None, description="Values with a meaning of their own, in the range or not."
+    )
+    derived: str | None = Field(None, description="What the column was computed from; it was not measured.")
 
 
 class Settings(_Part):
@@ -200,6 +204,9 @@ class Certificate(_Part):
     rows: int
     row_aligned: bool = Field(description="Row r of the release belongs to record r of the table.")
     linkage: str | None = Field(None, description="How columns were linked, where a public rule decided it.")
+    rules: tuple[str, ...] | None = Field(
+        None, description="What every row obeys, as the plan states it; null if it states nothing."
+    )
     interest: tuple[InterestNote, ...] | None = Field(
         None, description="What the plan wants to be kept best; null if it says nothing, and in older certificates."
     )
@@ -252,6 +259,9 @@ class Certificate(_Part):
             ("rows", f"{self.rows:,}, " + ("row r belongs to record r" if self.row_aligned else "fresh or shuffled")),
         ]
         facts += [("linkage", self.linkage)] if self.linkage else []
+        facts += [("rules", f"{len(self.rules)}, which every row obeys")] if self.rules else []
+        computed = [column.name for column in self.columns if column.derived]
+        facts += [("computed, not measured", ", ".join(computed))] if computed else []
         facts += [("kept best", "; ".join(one.in_words() for one in self.interest))] if self.interest else []
         facts += [("remark", remark) for remark in self.remarks]
         facts += [("ledger", f"entry {self.ledger.entry}")] if self.ledger else []
@@ -306,6 +316,7 @@ def certify(
         rows=rows.row_count,
         row_aligned=rows.row_aligned,
         linkage=rows.linkage or None,
+        rules=tuple(rule.text for rule in rows.schema.stated) or None,
         interest=tuple(InterestNote(target=one.target, columns=one.columns) for one in plan.interest) or None,
         remarks=tuple(remarks),
         columns=columns,
@@ -356,7 +367,10 @@ def theorems_for(
 
 def describe(column: Column) -> ColumnNote:
     domain = column.domain
-    note = partial(ColumnNote, name=column.name, kind=column.kind, role=column.role, null=column.allows_null)
+    derived = None if column.derived is None else column.derived.said
+    note = partial(
+        ColumnNote, name=column.name, kind=column.kind, role=column.role, null=column.allows_null, derived=derived
+    )
     if isinstance(domain, Nominal):
         labels, taxonomy = domain.label_count, domain.taxonomy
         return note(categories=labels, concepts=taxonomy.node_count, taxonomy_sha256=taxonomy.sha256)
@@ -369,6 +383,7 @@ def describe(column: Column) -> ColumnNote:
         step=None if domain.date_format else plain(domain.step),
         scale="log" if domain.log else "linear",
         format=domain.date_format,
+        special=tuple(map(plain, domain.special)) or None,
     )
 
 

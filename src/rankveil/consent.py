@@ -50,10 +50,17 @@ def _refuse_misfit(plan: Plan, method: Method) -> None:
             f"The method {method.name} cannot find private bounds, which column {unbounded[0]!r} asks for.",
             remedy="Give the column public limits (lower and upper), or use the method synthetic or aligned.",
         )
-    if plan.impossible and method.name != "synthetic":
-        raise PlanError(
-            f"The method {method.name} does not keep to `impossible`.", remedy="Remove its entries, or use synthetic."
-        )
+    columns = plan.columns.values()
+    for asked, entry in (
+        (plan.impossible, "impossible"),
+        (plan.rule, "rule"),
+        (any(column.derived is not None for column in columns), "derived"),
+        (any(getattr(column, "special", ()) for column in columns), "special"),
+    ):
+        if asked and method.name != "synthetic":
+            raise PlanError(
+                f"The method {method.name} does not keep to `{entry}`.", remedy="Remove its entries, or use synthetic."
+            )
     if plan.interest and method.name != "synthetic":
         raise PlanError(
             f"The method {method.name} does not look at `interest`.", remedy="Remove its entries, or use synthetic."

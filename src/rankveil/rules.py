@@ -140,7 +140,7 @@ RAKES, MOVES = 2, 2  # sweeps of weights and of moves in each round
 CONDITIONAL_PROPOSALS = 2  # other columns, those it depends on most, given which a column's new cells are proposed
 SETTLING_SWEEPS, SETTLING_PARTS = 2, 8  # of moves that know which cells have too many rows; parts in which they move
 CONDITIONAL_SWEEPS = 20  # of moves for rows whose public columns are given: they start from independence
-ENOUGH_OBEY = 0.9  # part of the rows that keep to the plan's rules before they are fitted
+MENDING_SWEEPS, FEW_BREAK = 50, 0.01  # of moves of rows that break rules, before they are fitted; part that may be left
 
 FEWEST_BASE_CELLS, MOST_BASE_CELLS = 16, 255  # of a column of numbers
 MOST_PAIR_CELLS = 1 << 23  # of all two-way tables together

@@ -72,6 +72,7 @@ def test_every_key_of_a_column_is_described_under_its_kind_or_as_common(model: t
         ("## `[release]`", plan.ReleaseEntry),
         ("## `[table]`", plan.TableEntry),
         ("## `[publication]`", plan.PublicationEntry),
+        ("## `[[rule]]`", plan.RuleEntry),
         ("## `[[interest]]`", plan.InterestEntry),
     ],
 )
@@ -86,7 +87,7 @@ def test_every_key_of_a_section_is_described_with_its_default(heading: str, mode
 
 
 def test_the_plans_sections_are_those_described() -> None:
-    assert set(Plan.model_fields) == {"release", "publication", "table", "impossible", "interest", "columns"}
+    assert set(Plan.model_fields) == {"release", "publication", "table", "impossible", "rule", "interest", "columns"}
 
 
 def test_the_default_texts_for_missing_are_listed() -> None:

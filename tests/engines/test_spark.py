@@ -340,3 +340,32 @@ def test_a_frame_whose_column_names_need_quoting_is_read(spark: Any) -> None:
     frame = spark.createDataFrame(pa.table({"a.b": [1, 2, 3], "c`d": [1, 2, 3]}))
     plan = Plan.parse(plan_text({"a.b": integer(5), "c`d": integer(5)}, method="synthetic"))
     assert all_codes(open_table(frame), plan, SparkEngine(spark)) == {"a.b": [1, 2, 3], "c`d": [1, 2, 3]}
+
+
+def test_rules_derived_columns_and_special_values_are_the_same_on_both_engines(spark: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    age = rng.integers(0, 90, 3000)
+    job = np.where(age < 15, None, rng.choice(["cook", "smith"], 3000))
+    hours = np.where(rng.random(3000) < 0.1, 99, rng.integers(1, 60, 3000))
+    table = pa.table({"age": age, "job": pa.array(list(job)), "old": age >= 65, "hours": hours})
+    papq.write_table(table, tmp_path / "t.parquet")
+    columns = {
+        "age": {"kind": "integer", "lower": 0, "upper": 100},
+        "job": {"kind": "category", "categories": ["cook", "smith"], "null": True},
+        "old": {"kind": "boolean", "derived": {"by": "age >= 65"}},
+        "hours": {"kind": "integer", "lower": 1, "upper": 60, "special": [99]},
+    }
+    rules = [{"when": "age < 15", "then": "job is missing"}]
+    plan = Plan.from_dict({"release": {"epsilon": 1}, "columns": columns, "rule": rules})
+    local = rv.release(tmp_path / "t.parquet", plan, source=SeededSource(3)).table
+    frame = spark.read.parquet(str(tmp_path / "t.parquet")).repartition(4)
+    assert rv.release(frame, plan, source=SeededSource(3)).table.toArrow().to_pydict() == local.to_pydict()
+    strict = Plan.from_dict(
+        {"release": {"epsilon": 1}, "columns": columns, "rule": [{"then": "age < 15 or hours < 50"}]}
+    )
+    refusals = []
+    for source in (tmp_path / "t.parquet", frame):
+        with pytest.raises(DomainError, match="of 3000 rows break rule 1") as refusal:
+            rv.release(source, strict)
+        refusals.append(str(refusal.value))
+    assert refusals[0] == refusals[1]

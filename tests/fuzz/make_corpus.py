@@ -107,7 +107,8 @@ kind = "drop"
 PLANS: dict[str, bytes | str] = {
     "good.toml": PLAN,
     "synthetic.toml": PLAN.replace("laplace", "synthetic").replace("k = 2", "delta = 1e-6\nexpected_rows = 1000")
-    + '[[impossible]]\njob = "cook"\nlevel = ["low", "mid"]\n',
+    + '[[impossible]]\njob = "cook"\nlevel = ["high", "mid"]\n'
+    + '[[rule]]\nwhen = "age > 100"\nthen = "job != \'smith\'"\n',
     "private_bounds.toml": '[release]\nmethod = "synthetic"\nepsilon = "2"\n[columns.a]\nkind = "number"\n'
     'bounds = "private"\nstep = 0.01\n[columns.b]\nkind = "integer"\nbounds = "private"\n',
     "unlinked.toml": PLAN.replace("laplace", "unlinked"),

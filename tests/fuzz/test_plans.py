@@ -63,6 +63,29 @@ SETTINGS = {
     "categories": [LABELS, '["cook", "smith", "baker", ""]', '["low", "mid", "high", "__proto__"]', '["a"]'],
     "clamp": ["false"],
     "null": ["false"],
+    "special": ["[34, 999]", "[0.1]", "[1e40]"],
+    "derived": [
+        '{ by = "age" }',
+        '{ by = "1 // age" }',
+        '{ by = "((" }',
+        '{ from = ["income"], bands = [0, 50] }',
+        '{ from = ["job"], values = { cook = 1 } }',
+        '{ from = ["job"], by = "jobs.csv" }',
+    ],
+    "when": [
+        '"smoker"',
+        '"income * income * income * income < 1"',
+        "\"level < 'mid'\"",
+        '"year(born) % 4 = 0"',
+        '"1 = 1"',
+    ],
+    "then": [
+        '"age > 500"',
+        "\"age is missing or born > '1800-01-01'\"",
+        "\"job in ['cook']\"",
+        '"not"',
+        '"age > level"',
+    ],
 }
 ODDITIES = [
     "0",
@@ -77,7 +100,7 @@ ODDITIES = [
     "2020-01-01T00:00:00",
     '[["cook"]]',
 ]
-ADDED = ("scale", "role", "format", "step")  # to columns that do not say so
+ADDED = ("scale", "role", "format", "step", "special", "derived")  # to columns that do not say so
 
 
 def variants(name: str) -> Iterator[tuple[str, str]]:
@@ -134,7 +157,21 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=5,
 )
-KEYS = ("lower", "upper", "step", "scale", "bounds", "clamp", "null", "role", "categories", "taxonomy", "format")
+KEYS = (
+    "lower",
+    "upper",
+    "step",
+    "scale",
+    "bounds",
+    "clamp",
+    "null",
+    "role",
+    "categories",
+    "taxonomy",
+    "format",
+    "derived",
+    "special",
+)
 KINDS = st.sampled_from(["integer", "number", "date", "boolean", "ordinal", "category", "drop"])
 
 
@@ -147,7 +184,9 @@ def contents(draw: st.DrawFn) -> dict[str, Any]:
     release = {"epsilon": 1, "method": draw(st.sampled_from([*rv.METHODS, "magic"])), "k": 2}
     release |= {key: draw(VALUES) for key in draw(st.lists(st.sampled_from(["epsilon", "delta", "k"]), max_size=1))}
     content: dict[str, Any] = {"release": release, "columns": {draw(st.text(max_size=4)): entry}}
-    content |= {key: draw(VALUES) for key in draw(st.lists(st.sampled_from(["table", "impossible"]), max_size=1))}
+    content |= {
+        key: draw(VALUES) for key in draw(st.lists(st.sampled_from(["table", "impossible", "rule"]), max_size=1))
+    }
     return content
 
 

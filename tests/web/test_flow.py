@@ -502,3 +502,48 @@ def test_a_cap_is_set_once_on_the_page_and_then_keeps(visitor: Visitor, ledger_o
     assert visitor.post(cap, {**form, "set_once": "on", "cap_epsilon": "9"}).status_code == 409
     with Ledger(ledger_of_this_test) as book:
         assert [(entry.kind, entry.epsilon) for entry in book.entries()] == [("cap", "1/2")]
+
+
+# Rules, derived columns, special values
+
+
+def test_a_plan_with_rules_is_released_by_the_page_and_the_form_keeps_what_it_does_not_show(visitor: Visitor) -> None:
+    rows = "".join(
+        f"{place % 90},{'yes' if place % 90 < 18 else 'no'},{99 if place % 7 == 0 else place % 40}\n"
+        for place in range(400)
+    )
+    plan = """
+[release]
+epsilon = 1
+[[rule]]
+when = "age >= 18"
+then = "hours >= 0"
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 120
+[columns.minor]
+kind = "boolean"
+derived = { by = "age < 18" }
+[columns.hours]
+kind = "integer"
+lower = 0
+upper = 80
+special = [99]
+role = "weight"
+"""
+    working = visitor.upload("age,minor,hours\n" + rows, plan=plan)
+    assert visitor.get(f"/w/{working.id}/columns").status_code == 200
+    form = {"version": "0", "kind": "integer", "lower": "0", "upper": "90"}
+    assert visitor.post(f"/w/{working.id}/columns/2", form).status_code == 303
+    entry = working.plan().columns["hours"]
+    assert (entry.upper, entry.special, entry.role) == (90, (99,), "weight")  # type: ignore[union-attr]
+    assert visitor.post(f"/w/{working.id}/columns/1", {"version": "0", "kind": "boolean"}).status_code == 303
+    assert working.plan().columns["minor"].derived is not None
+    assert working.plan().rule[0].then == "hours >= 0"
+    sent = visitor.release_form(working)
+    assert visitor.post(f"/w/{working.id}/release", sent).status_code == 303
+    job = job_named(working, sent["release_id"])
+    assert job is not None
+    until(lambda: not job.status().running)
+    assert job.status().state == "done", job.status()

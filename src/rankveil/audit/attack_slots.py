@@ -92,7 +92,7 @@ def alone(records: Records, column: Column) -> Records:
     """A table of this column only, for methods that rank every column by itself."""
     return replace(
         records,
-        schema=replace(records.schema, columns=(column,), impossible=()),
+        schema=replace(records.schema, columns=(column,), stated=()),
         codes={column.name: records.codes[column.name]},
     )
 

@@ -130,6 +130,12 @@ def _show_whole(result: Evaluation) -> None:
         rows.append([f"learning {learning.score}", _shown(learning.taught_by_release), taught])
     elif "learning" in result.not_measured:
         rows.append(["learning", "–", _why_not(result, "learning", "")])
+    means = [each for each in result.estimates if each.label is None]
+    for each in means:
+        off = f"{_shown(abs(each.after - each.before) / abs(each.before))} off" if each.before else ""
+        rows.append(
+            [f"weighted {each.of}", each.column, f"{each.before:,.6g} in the table, {each.after:,.6g} released; {off}"]
+        )
     print_table("", ["whole table", "", ""], rows)
     click.echo(
         "\nDistances are 0 for a perfect copy. JSD and TV (total variation) are at most 1; W1/σ, variance change and"

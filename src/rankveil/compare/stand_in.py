@@ -25,6 +25,7 @@ _LEAN = 0.3  # correlation of any two columns' hidden numbers
 _MISSING_SHARE = 0.05
 _AT_LOWER_END = 0.3
 _SEED = 2016
+_MOST_SWEEPS = 100
 Floats = NDArray[np.float64]
 
 
@@ -33,20 +34,23 @@ def made_table(plan: Plan) -> Records:
     schema = declare_alone(plan)
     rows = plan.release.expected_rows or ASSUMED_ROWS
     sampler = Sampler(SeededSource(_SEED))
-    pieces: list[dict[str, Codes]] = []
-    left = rows
-    for _ in range(20):
-        drawn = {column.name: _column(column, place) for column, place in _ranks(schema.columns, left, sampler)}
-        possible = obeys(schema.rules, drawn)
-        pieces.append({name: codes[possible] for name, codes in drawn.items()})
-        left -= int(np.count_nonzero(possible))
-        if left == 0:
-            codes = {name: np.concatenate([piece[name] for piece in pieces]) for name in schema.names}
-            return Records(schema, codes, rows)
-    raise PlanError(
-        "The combinations that the plan calls impossible leave too few rows to make a table from.",
-        remedy="Check the entries of `impossible`, or name a public table: --stand-in PUBLIC.csv",
-    )
+    drawn = {column.name: _column(column, place) for column, place in _ranks(schema.drawn, rows, sampler)}
+    columns = {column.name: column for column in schema.drawn}
+    for _ in range(_MOST_SWEEPS if schema.rules else 0):
+        for rule in schema.rules:  # rows that break a rule get another value in one of its columns
+            wrong = np.flatnonzero(~rule.holds(drawn))
+            which = (sampler.uniform(len(wrong)) * len(rule.columns)).astype(np.int64)
+            for number, name in enumerate(rule.columns):
+                again = wrong[which == number]
+                drawn[name][again] = _column(columns[name], sampler.uniform(len(again)).clip(1e-9, 1 - 1e-9))
+    good = np.flatnonzero(obeys(schema.rules, drawn))
+    if 2 * len(good) < rows:
+        raise PlanError(
+            "The plan's rules leave too few rows to make a table from.",
+            remedy="Check [[rule]] and [[impossible]], or name a public table: --stand-in PUBLIC.csv",
+        )
+    kept = np.resize(good, rows)
+    return Records(schema, schema.completed({name: codes[kept] for name, codes in drawn.items()}), rows)
 
 
 def _ranks(columns: tuple[Column, ...], rows: int, sampler: Sampler) -> list[tuple[Column, Floats]]:

@@ -13,7 +13,18 @@ from typing import Any, Generic, Protocol, TypeVar
 import pyarrow as pa
 
 from rankveil.declare.domain import Codes
-from rankveil.declare.schema import Column, Misfits, Records, Schema, Tally, encode, encode_batch, refuse_misfits
+from rankveil.declare.rule import RowRule
+from rankveil.declare.schema import (
+    Column,
+    Misfits,
+    Records,
+    Schema,
+    Tally,
+    broken_rules,
+    encode,
+    encode_batch,
+    refuse_misfits,
+)
 from rankveil.engines import Engine, LocalEngine, Meter, RowProgress, Table, no_meter, silent
 
 State = TypeVar("State")
@@ -36,19 +47,24 @@ class CodeFold(Protocol, Generic[State]):
 
 
 class _Encoding(Mapping[str, Codes]):
-    """The codes of a batch, made when they are asked for and not kept.
+    """The codes of a batch, made when they are asked for and not kept, but for those that rules are about.
 
-    So the codes of one column are in memory at a time. What does not fit the plan is tallied on the way; columns that
+    So the codes of few columns are in memory at a time. What does not fit the plan is tallied on the way; columns that
     nobody has asked for are checked by `tally`.
     """
 
-    def __init__(self, columns: Mapping[str, Column], batch: pa.RecordBatch) -> None:
-        self._columns, self._batch = columns, batch
+    def __init__(self, columns: Mapping[str, Column], batch: pa.RecordBatch, rules: Sequence[RowRule] = ()) -> None:
+        self._columns, self._batch, self._rules = columns, batch, rules
         self._misfits: dict[str, Misfits] = {}
+        self._kept: dict[str, Codes] = {}
 
     def __getitem__(self, name: str) -> Codes:
+        if name in self._kept:
+            return self._kept[name]
         encoded = encode_batch(self._columns[name], self._batch.column(name))
         self._misfits[name] = Misfits.of(encoded)
+        if any(name in rule.columns for rule in self._rules):
+            self._kept[name] = encoded.codes
         return encoded.codes
 
     def __iter__(self) -> Iterator[str]:
@@ -61,7 +77,7 @@ class _Encoding(Mapping[str, Codes]):
         for name in self._columns:
             if name not in self._misfits:
                 self[name]
-        return Tally(self._batch.num_rows, self._misfits)
+        return Tally(self._batch.num_rows, self._misfits, broken_rules(self._rules, self._kept))
 
 
 @dataclass(frozen=True)
@@ -70,6 +86,7 @@ class _Checked(Generic[State]):
 
     schema: Schema
     work: CodeFold[State]
+    rules: tuple[RowRule, ...] = ()  # about columns of the fold
 
     @property
     def columns(self) -> Sequence[str]:
@@ -80,7 +97,7 @@ class _Checked(Generic[State]):
 
     def step(self, state: tuple[State, Tally], batch: pa.RecordBatch) -> tuple[State, Tally]:
         wanted = {column.name: column for column in self.schema.columns if column.name in self.columns}
-        encoding = _Encoding(wanted, batch)
+        encoding = _Encoding(wanted, batch, self.rules)
         done = self.work.step(state[0], encoding)
         return done, state[1] + encoding.tally()
 
@@ -103,10 +120,10 @@ class Dataset:
     def _records(self) -> Records:
         return encode(self.table, self.schema)
 
-    def fold(self, work: CodeFold[State]) -> tuple[State, int]:
-        """A statistic of the codes of some columns, and the number of rows."""
+    def fold(self, work: CodeFold[State], rules: tuple[RowRule, ...] = ()) -> tuple[State, int]:
+        """A statistic of the codes of some columns, and the number of rows; all rows obey these `rules`."""
         progress = silent if self.meter is no_meter else self.meter(self.table.expected_rows())
-        state, tally = self.engine.fold(self.table, _Checked(self.schema, work), progress)
+        state, tally = self.engine.fold(self.table, _Checked(self.schema, work, rules), progress)
         refuse_misfits(self.table, self.schema, tally)
         return state, tally.rows
 

@@ -96,6 +96,7 @@ class Grid:
     labels: tuple[str, ...] | None = None  # ordinal columns
     date_format: str | None = None  # date columns; codes count days from `lower` days after 1970-01-01
     marks: Marks = PLAIN
+    special: tuple[Decimal, ...] = ()  # values with a meaning of their own: codes from width + 1 on
 
     @property
     def arrow_type(self) -> pa.DataType:
@@ -108,7 +109,16 @@ class Grid:
 
     @property
     def code_count(self) -> int:
-        return self.width + 1
+        return self.width + 1 + len(self.special)
+
+    def ordinary(self, codes: Codes) -> Mask:
+        """Which codes are neither missing nor of special values."""
+        ordinary: Mask = (codes != MISSING) & (codes <= self.width)
+        return ordinary
+
+    def without_special(self, codes: Codes) -> Codes:
+        """Special values as if they were missing: for what asks for an order."""
+        return np.where(codes > self.width, MISSING, codes) if self.special else codes
 
     def encode(self, array: pa.Array, null_tokens: tuple[str, ...]) -> Encoded:
         if self.labels is not None:
@@ -119,6 +129,17 @@ class Grid:
 
     def _place(self, read: Read) -> Encoded:
         numbers = read.numbers
+        if self.special:
+            exact = [int(value) if numbers.dtype == np.int64 and self.whole else float(value) for value in self.special]
+            among = [numbers == value for value in exact]
+            if read.missing is not None:
+                among = [here & ~read.missing for here in among]
+            anywhere = np.logical_or.reduce(among)
+            stand_in = int(self.lower) if self.whole else float(self.lower)
+            placed = replace(self, special=())._place(replace(read, numbers=np.where(anywhere, stand_in, numbers)))
+            for place, here in enumerate(among):
+                placed.codes[here] = self.width + 1 + place
+            return placed
         if self.whole and numbers.dtype == np.int64:
             return self._place_whole(numbers.astype(np.int64, copy=False), read)
         return self._place_floats(numbers.astype(np.float64, copy=False), read)
@@ -184,6 +205,11 @@ class Grid:
         return value_array(self._values(present), missing)
 
     def _values(self, codes: Codes) -> Numbers:
+        if self.special:
+            ordinary = replace(self, special=())._values(np.minimum(codes, self.width))
+            apart = codes > self.width
+            ordinary[apart] = np.array(self.special, ordinary.dtype)[codes[apart] - self.width - 1]
+            return ordinary
         # lower + code * step in integers of the last decimal place, and one correctly rounded division at the end.
         lower, step, denominator = self._integers
         if abs(lower) + self.width * step >= 1 << 62:  # too many digits for that: plain floating point
@@ -329,6 +355,7 @@ def domain_of(
             beyond=upper - lower - width * step,
             log=entry.scale == "log",
             marks=marks,
+            special=tuple(map(Decimal, entry.special)),
         )
     if isinstance(entry, DateColumn):
         return Grid((entry.upper - entry.lower).days, Decimal(day_number(entry.lower)), date_format=entry.format)

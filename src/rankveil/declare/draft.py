@@ -3,7 +3,8 @@
 Guarantee    None, on purpose: a draft shows limits and labels read from the data. It is for the person who holds the
              table, who replaces the guesses by what is publicly known. `release` refuses unconfirmed entries.
 Marked       Whatever another table of the same columns could have made different: kinds (left out is one), limits,
-             steps, formats, labels, whether values may be missing (either way), marks of numbers, the encoding.
+             steps, formats, labels, whether values may be missing (either way), special values, columns that others
+             decide, marks of numbers, the encoding.
 Not marked   The number of rows, which is public: neighbours have the same (docs/promise.md).
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -21,6 +22,7 @@ import pyarrow.compute as pc
 from rankveil.declare.domain import DEFAULT_NULL_TOKENS
 from rankveil.declare.plan import Plan
 from rankveil.declare.plan_file import toml_key, toml_text
+from rankveil.declare.proposals import Decisions, Few, looks_special, special_values
 from rankveil.engines import Table
 from rankveil.engines.arrays import null_of
 from rankveil.engines.dialect import GUESSED_ENCODING
@@ -76,6 +78,21 @@ class _Spelling(_Range):
     whole: bool = True
     marks: set[str] = field(default_factory=set)  # between groups of three digits
     ambiguous: bool = False  # a number has three digits after its only point
+    odd: set[Decimal] = field(default_factory=set)  # numbers such as -9 and 999
+    others: _Range = field(default_factory=_Range)
+
+    @property
+    def special(self) -> list[Decimal]:
+        """Odd numbers that lie apart from all others."""
+        return special_values(self.odd, *self.others.ends) if self.odd and self.others.smallest is not None else []
+
+    @property
+    def ordinary(self) -> _Range:
+        special = set(self.special)
+        found = replace(self.others)
+        for number in self.odd - special:
+            found.stretch(number)
+        return found
 
     def add(self, text: str) -> None:
         is_code = len(text) > 1 and text[0] == "0" and text.isdigit()  # 01005 is a name: as a number it loses its zero
@@ -98,6 +115,10 @@ class _Spelling(_Range):
         self.whole &= found["rest"] == "" and abs(number) < 10**_LARGEST_EXPONENT
         self.ambiguous |= bool(_THREE_DECIMALS.fullmatch(text)) and not mark
         self.stretch(number)
+        if looks_special(text):
+            self.odd.add(number)
+        else:
+            self.others.stretch(number)
 
 
 @dataclass
@@ -217,6 +238,29 @@ def _as_texts(array: pa.Array) -> pa.Array:
     return pc.utf8_trim_whitespace(array.cast(pa.string()))
 
 
+def _decided(table: Table, seen: dict[str, _Seen], marks: dict[str, Marks]) -> dict[str, str]:
+    """What the draft says of columns that others decide: one more pass over columns of few values."""
+    few = {}
+    for name, found in seen.items():
+        kind = found.kind(marks[name])
+        if kind in ("category", "boolean", "integer") and 1 < len(found.texts) <= _MOST_CATEGORIES and not found.nans:
+            texts, numbers, lower = tuple(sorted(found.texts)), None, None
+            if kind == "integer":
+                if marks[name].thousands is not None:
+                    continue
+                numbers, lower = (
+                    tuple(int(text) for text in texts),
+                    _limits(found.numbers[marks[name].decimal], kind)[0],
+                )
+            few[name] = Few(texts, numbers, lower, labelled=kind != "integer")
+    decisions = Decisions(few)
+    if len(decisions.columns) < 2:
+        return {}
+    for batch in table.batches(list(decisions.columns)):
+        decisions.add({name: _as_texts(batch.column(name)) for name in decisions.columns})
+    return decisions.lines()
+
+
 def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon: str) -> Iterator[str]:
     yield "# INTERNAL DRAFT: what is listed as unconfirmed below was read from the data."
     yield "# Replace each guess by what is publicly known, then delete the line `unconfirmed` under it."
@@ -237,25 +281,35 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
         yield "[table]"
         yield from (f"{key} = {toml_text(value)}" for key, value in read.items())
         yield f"unconfirmed = [{', '.join(map(toml_text, read))}]"
+    of_column = {
+        name: marks if marks is not None and not _is_number(table.schema.field(name).type) else Marks() for name in seen
+    }
+    decided = _decided(table, seen, of_column) if method == "synthetic" else {}
     for name, found in seen.items():
         yield ""
-        as_text = not _is_number(table.schema.field(name).type)
-        yield from _column_lines(name, found, marks if marks is not None and as_text else Marks())
+        yield from _column_lines(name, found, of_column[name], decided.get(name), special=method == "synthetic")
 
 
 def _is_number(found: pa.DataType) -> bool:
     return bool(pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found))
 
 
-def _column_lines(name: str, found: _Seen, marks: Marks) -> Iterator[str]:
+def _limits(numbers: _Spelling, kind: str, *, special: bool = True) -> tuple[Decimal, Decimal]:
+    """A range that an outsider might name; special values lie outside it."""
+    ends = numbers.ordinary.ends if special and numbers.special else numbers.ends
+    lower, upper = _nice_range(*ends)
+    return _outwards(lower, upper) if kind == "integer" else (lower, upper)
+
+
+def _column_lines(
+    name: str, found: _Seen, marks: Marks, decided: str | None = None, *, special: bool = True
+) -> Iterator[str]:
     kind = found.kind(marks)
     yield f"[columns.{toml_key(name)}]"
     guessed = ["kind"]
     if kind in ("integer", "number"):
         numbers = found.numbers[marks.decimal]
-        lower, upper = _nice_range(*numbers.ends)
-        if kind == "integer":
-            lower, upper = _outwards(lower, upper)
+        lower, upper = _limits(numbers, kind, special=special)
         yield f"kind  = {toml_text(kind)}"
         yield f"lower = {lower:f}"
         yield f"upper = {upper:f}"
@@ -264,6 +318,9 @@ def _column_lines(name: str, found: _Seen, marks: Marks) -> Iterator[str]:
         if kind != "integer" or step > 1:
             yield f"step  = {step:f}"
             guessed.append("step")
+        if special and numbers.special:
+            yield f"special = [{', '.join(f'{value:f}' for value in numbers.special)}]"
+            guessed.append("special")
     elif kind == "date":
         assert found.days is not None  # noqa: S101 - else it is no column of days
         first, last = (date.fromordinal(int(end)) for end in found.days.ends)
@@ -292,6 +349,9 @@ def _column_lines(name: str, found: _Seen, marks: Marks) -> Iterator[str]:
         missing = found.missing or bool(found.nans and kind != "category")
         yield f"null = {'true' if missing else 'false'}"
         guessed.append("null")
+        if decided is not None:
+            yield f"derived = {decided}"
+            guessed.append("derived")
     yield f"unconfirmed = [{', '.join(map(toml_text, guessed))}]"
 
 

@@ -14,6 +14,7 @@ import json
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -39,6 +40,7 @@ _LARGEST_PLAN = 8 << 20
 
 LARGEST_INTEGER = (1 << 53) - 1  # floating point holds every integer up to here, and rounds none beyond to one of them
 _MOST_DIGITS = 40
+_MOST_SPECIAL = 50
 TABLE_PART = "[table]"  # how guesses about the file as a whole are listed beside those about columns
 
 
@@ -60,7 +62,7 @@ PositiveDecimal = Annotated[Decimal, Field(gt=0, allow_inf_nan=False), AfterVali
 Epsilon = Annotated[Decimal, Field(ge=Decimal("1e-9"), le=Decimal("1e9"), allow_inf_nan=False)]
 PositiveInteger = Annotated[int, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
 BoundedInteger = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER), BeforeValidator(_not_a_truth_value)]
-Role = Literal["protected", "public"]
+Role = Literal["protected", "public", "weight"]
 Bounds = Literal["public", "private"]
 _T = TypeVar("_T")
 
@@ -75,12 +77,60 @@ class _Guessable(_Entry):
     unconfirmed: tuple[str, ...] = Field((), description="Entries guessed from the data; delete the line to confirm.")
 
 
+class DerivedEntry(_Entry):
+    """A column that follows from others: not measured, computed for every row that is drawn."""
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    sources: tuple[str, ...] = Field((), alias="from", description="The columns it follows from.")
+    by: str | None = Field(None, description="An expression, or a CSV file with a column for each of `from` and this.")
+    bands: tuple[FiniteDecimal | datetime.date, ...] | None = Field(
+        None, min_length=1, description="Where bands of one column of numbers or dates begin, rising."
+    )
+    labels: tuple[str, ...] | None = Field(None, description="The value of each band.")
+    values: dict[str, str] | None = Field(None, description="The value for each value of one column.")
+
+    @field_validator("values", "labels", mode="before")
+    @classmethod
+    def _as_texts(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key): _as_text(item) for key, item in value.items()}
+        return tuple(map(_as_text, value)) if isinstance(value, list | tuple) else value
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if sum(way is not None for way in (self.by, self.bands, self.values)) != 1:
+            raise ValueError("derived needs exactly one of by, bands and values")
+        if (self.bands is not None or self.values is not None) and len(self.sources) != 1:
+            raise ValueError("bands and values are of one column: from = [...] names it")
+        if self.by is not None and self.by.endswith(".csv") and not self.sources:
+            raise ValueError("from is missing: the columns of the file that this one follows from")
+        bands = self.bands or ()
+        if len({type(start) for start in bands}) > 1 or any(a >= b for a, b in pairwise(bands)):  # type: ignore[operator]
+            raise ValueError("bands must rise, and be all numbers or all dates")
+        if self.labels is not None and len(self.labels) != len(bands):
+            raise ValueError("labels needs one entry for each of bands")
+        return self
+
+
+def _as_text(value: object) -> str:
+    return (str(value).lower() if isinstance(value, bool) else str(value)).strip()
+
+
 class _ColumnEntry(_Guessable):
+    derived: DerivedEntry | None = Field(None, description="The column follows from others: costs no budget.")
     null: bool = Field(False, description="Missing is a value of the column; otherwise missing values are refused.")
     role: Role = Field(
         "protected",
-        description="'public': everyone knows this column; it is kept, and nobody is protected in it.",
+        description="'public': everyone knows this column; it is kept, and nobody is protected in it. 'weight': it"
+        " holds survey weights, is protected like others, and evaluations weigh by it.",
     )
+
+    @model_validator(mode="after")
+    def _without_role(self) -> Self:
+        if self.derived is not None and (self.role == "public" or getattr(self, "bounds", "public") == "private"):
+            raise ValueError('a derived column has neither role = "public" nor bounds = "private": others decide it')
+        return self
 
 
 class _Ranged(_ColumnEntry):
@@ -93,6 +143,7 @@ class IntegerColumn(_Ranged):
     """Whole numbers from `lower` to `upper`, in steps of `step`."""
 
     kind: Literal["integer"]
+    special: tuple[BoundedInteger, ...] = Field((), description="Values with a meaning of their own, such as 999.")
     lower: BoundedInteger | None = None
     upper: BoundedInteger | None = None
     step: PositiveInteger = 1
@@ -103,6 +154,7 @@ class IntegerColumn(_Ranged):
     def _ordered(self) -> Self:
         if self.bounds == "private" and self.step > LARGEST_INTEGER // 4:
             raise ValueError("step is too large for bounds to be found")
+        _check_special(self.special, self.bounds)
         return _check_range(self, self.lower, self.upper, self.bounds)
 
 
@@ -110,6 +162,7 @@ class NumberColumn(_Ranged):
     """Numbers from `lower` to `upper`, rounded to the nearest multiple of `step` above `lower`."""
 
     kind: Literal["number"]
+    special: tuple[FiniteDecimal, ...] = Field((), description="Values with a meaning of their own, such as 999.")
     lower: FiniteDecimal | None = None
     upper: FiniteDecimal | None = None
     step: PositiveDecimal | None = Field(
@@ -121,6 +174,7 @@ class NumberColumn(_Ranged):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         _check_range(self, self.lower, self.upper, self.bounds)
+        _check_special(self.special, self.bounds)
         if self.bounds == "private" and self.step is None:
             raise ValueError("a number with private bounds needs a step")
         if None not in (self.lower, self.upper, self.step) and self.step > self.upper - self.lower:  # type: ignore[operator]
@@ -161,6 +215,13 @@ def _check_range(entry: _T, lower: Any, upper: Any, bounds: str = "public") -> _
     return entry
 
 
+def _check_special(special: tuple[Any, ...], bounds: str) -> None:
+    if len(set(special)) < len(special) or len(special) > _MOST_SPECIAL:
+        raise ValueError(f"special lists a value twice, or more than {_MOST_SPECIAL} values")
+    if special and bounds == "private":
+        raise ValueError('special does not go with bounds = "private"')
+
+
 class BooleanColumn(_ColumnEntry):
     """True or false."""
 
@@ -173,7 +234,7 @@ class _Labelled(_ColumnEntry):
     def _as_text(cls, value: Any) -> Any:
         if isinstance(value, list | tuple):
             # Stripped, as the texts of a table are.
-            texts = [(str(item).lower() if isinstance(item, bool) else str(item)).strip() for item in value]
+            texts = list(map(_as_text, value))
             if len(set(texts)) < len(texts):
                 raise ValueError("a category is listed twice")
             return tuple(texts)
@@ -208,6 +269,12 @@ class DropColumn(_ColumnEntry):
     """Not released, not read."""
 
     kind: Literal["drop"]
+
+    @model_validator(mode="after")
+    def _not_derived(self) -> Self:
+        if self.derived is not None:
+            raise ValueError("a column that is dropped is not derived either")
+        return self
 
 
 ColumnEntry = Annotated[
@@ -297,6 +364,13 @@ class InterestEntry(_Entry):
         return self
 
 
+class RuleEntry(_Entry):
+    """What every row obeys: `then`, where `when` holds. Public: everyone must know it."""
+
+    when: str | None = Field(None, description="A condition; by default the rule is about every row.")
+    then: str = Field(description="What holds then.")
+
+
 class Plan(_Entry):
     release: ReleaseEntry
     publication: PublicationEntry = PublicationEntry()
@@ -304,10 +378,18 @@ class Plan(_Entry):
     impossible: tuple[dict[str, tuple[str, ...]], ...] = Field(
         (), description="Combinations of labels that cannot occur: column -> label or labels (method synthetic)."
     )
+    rule: tuple[RuleEntry, ...] = Field((), description="What every row obeys (method synthetic).")
     interest: tuple[InterestEntry, ...] = Field(
         (), description="What matters most in the release: a target, or sets of columns (method synthetic)."
     )
     columns: Annotated[dict[str, ColumnEntry], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_weight(self) -> Self:
+        weights = [entry for entry in self.columns.values() if entry.role == "weight"]
+        if len(weights) > 1 or any(entry.kind not in ("integer", "number") for entry in weights):
+            raise ValueError('role = "weight" is for one column of numbers')
+        return self
 
     @field_validator("impossible", mode="before")
     @classmethod
@@ -414,8 +496,14 @@ class Plan(_Entry):
     def sha256(self) -> str:
         """Fingerprint of what the plan means: the same for two spellings of the same plan."""
         unsaid = {"publication"} if self.publication == PublicationEntry() else set()
-        unsaid |= set() if self.interest else {"interest"}  # plans that do not use an entry keep their fingerprint
-        content = json.dumps(self.model_dump(exclude=unsaid), default=_canonical, ensure_ascii=False)
+        # Plans that do not use an entry keep their fingerprint.
+        unsaid |= {name for name in ("interest", "rule") if not getattr(self, name)}
+        said = self.model_dump(exclude=unsaid)
+        for column in said["columns"].values():
+            for name in ("derived", "special"):
+                if not column.get(name):
+                    column.pop(name, None)
+        content = json.dumps(said, default=_canonical, ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def _repr_html_(self) -> str:

@@ -27,6 +27,7 @@ def _parts(plan: Plan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     publication, table = plan.publication.model_dump(exclude_defaults=True), _worth_writing(plan.table)
     yield from ((heading, said) for heading, said in (("[publication]", publication), ("[table]", table)) if said)
     yield from (("[[impossible]]", combination) for combination in plan.impossible)
+    yield from (("[[rule]]", rule.model_dump(exclude_none=True)) for rule in plan.rule)
     yield from (("[[interest]]", interest.model_dump(exclude_none=True)) for interest in plan.interest)
     yield from ((f"[columns.{toml_key(name)}]", _worth_writing(entry)) for name, entry in plan.columns.items())
 
@@ -58,6 +59,9 @@ def _value(value: Any) -> str:
         return f"{value:f}"
     if isinstance(value, date):
         return value.isoformat()
+    if isinstance(value, dict):
+        said = ((key, item) for key, item in value.items() if item not in (None, ()))
+        return "{ " + ", ".join(f"{toml_key(key)} = {_value(item)}" for key, item in said) + " }"
     if isinstance(value, list | tuple):
         line = "[" + ", ".join(map(_value, value)) + "]"
         return line if len(line) <= _LONG else "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"

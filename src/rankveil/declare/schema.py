@@ -7,11 +7,13 @@ Guarantee    Rows are never dropped and never reordered, and each code depends o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from rankveil.declare.derive import Derivation, Shape, check, derivation
 from rankveil.declare.domain import (
     DEFAULT_NULL_TOKENS,
     Codes,
@@ -24,6 +26,19 @@ from rankveil.declare.domain import (
 )
 from rankveil.declare.places import Fits, first_places
 from rankveil.declare.plan import DropColumn, InterestEntry, Plan, Role
+from rankveil.declare.rule import (
+    Clause,
+    HasValue,
+    RowRule,
+    Scope,
+    Stated,
+    all_clauses,
+    checks,
+    impossible,
+    refuse_contradictions,
+    stated,
+    told_apart,
+)
 from rankveil.engines import Table
 from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.engines.spelling import Marks
@@ -54,19 +69,21 @@ class Column:
     clamp: bool
     null_tokens: tuple[str, ...]
     private_bounds: bool = False  # the domain is a wide public range until bounds have been released
+    derived: Derivation | None = None  # computed from others: neither measured nor drawn
+    told_apart: tuple[int, ...] = ()  # by rules: codes at which to cut numbers, or a class for each label
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.name, self.domain, self.allows_null, self.clamp)
 
     @property
     def protected(self) -> bool:
-        return self.role == "protected"
+        return self.role != "public"
 
     @property
     def field(self) -> pa.Field:
         """The column as it is released: a function of the plan alone."""
         return pa.field(self.name, self.domain.arrow_type, nullable=self.allows_null)
-
-
-# Codes per column; rows that match all of them cannot occur.
-Combination = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -82,29 +99,47 @@ class Interest:
 
 
 @dataclass(frozen=True)
-class Never:
-    """A rule: no row matches this combination."""
-
-    combination: Combination
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return tuple(self.combination)
-
-    def holds(self, codes: Mapping[str, Codes]) -> np.ndarray:
-        matched = [np.isin(codes[name], labels) for name, labels in self.combination.items()]
-        return np.asarray(~np.logical_and.reduce(matched), dtype=np.bool_)
-
-
-@dataclass(frozen=True)
 class Schema:
     columns: tuple[Column, ...]
-    impossible: tuple[Combination, ...] = ()
+    stated: tuple[Stated, ...] = ()  # rules of the plan
     interest: tuple[Interest, ...] = ()
 
+    @cached_property
+    def scope(self) -> Scope:
+        derived = {column.name: column.derived for column in self.columns if column.derived is not None}
+        return Scope({column.name: column.shape for column in self.columns}, derived)
+
+    @cached_property
+    def rules(self) -> tuple[Clause | HasValue, ...]:
+        """What every row that is drawn obeys."""
+        return all_clauses(self.stated, self.scope)
+
     @property
-    def rules(self) -> tuple[Never, ...]:
-        return tuple(map(Never, self.impossible))
+    def checks(self) -> tuple[RowRule, ...]:
+        """What every row of the table obeys."""
+        return checks(self.stated, self.scope)
+
+    @property
+    def drawn(self) -> tuple[Column, ...]:
+        """Columns that no others decide."""
+        return tuple(column for column in self.columns if column.derived is None)
+
+    @property
+    def asked(self) -> tuple[Column, ...]:
+        """Columns that are measured at a price."""
+        return tuple(column for column in self.drawn if column.protected)
+
+    def with_columns(self, columns: Sequence[Column]) -> Schema:
+        """With other domains: rules say other codes, then."""
+        bare = replace(self, columns=tuple(columns))
+        if not bare.rules and not bare.scope.derived:
+            return bare
+        apart = {each.name: told_apart(bare.rules, bare.scope, each.name) for each in bare.drawn}
+        return replace(bare, columns=tuple(replace(each, told_apart=apart.get(each.name, ())) for each in columns))
+
+    def completed(self, codes: Mapping[str, Codes]) -> dict[str, Codes]:
+        """Codes of all columns, from those that are drawn."""
+        return self.scope.completed(codes, self.names)
 
     @property
     def protected(self) -> tuple[Column, ...]:
@@ -189,41 +224,52 @@ def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: M
             "The plan protects no column: all are dropped or public.",
             remedy="Declare at least one column to protect.",
         )
-    return Schema(
-        tuple(columns),
-        tuple(_combination(entry, columns) for entry in plan.impossible),
-        tuple(_interest(entry, columns) for entry in plan.interest),
-    )
+    stated_rules = [impossible(number + 1, entry) for number, entry in enumerate(plan.impossible)]
+    stated_rules += [stated(number + 1, entry) for number, entry in enumerate(plan.rule)]
+    bare = Schema(tuple(_derived(plan, columns)), tuple(stated_rules))
+    bare = replace(bare, interest=tuple(each for entry in plan.interest for each in _interest(entry, bare)))
+    for rule in bare.stated:
+        bare.scope.check(rule)
+    refuse_contradictions(bare.rules, bare.scope)
+    return bare.with_columns(bare.columns)
 
 
-def _interest(entry: InterestEntry, columns: list[Column]) -> Interest:
+def _derived(plan: Plan, columns: list[Column]) -> list[Column]:
+    """The columns, each with what the plan says it follows from; in no circle."""
+    shapes = {column.name: column.shape for column in columns}
+    found = {}
+    for column in columns:
+        entry = plan.columns[column.name].derived
+        if entry is not None:
+            found[column.name] = derivation(entry, column.shape, shapes, plan)
+    settled = {name for name in shapes if name not in found}
+    while len(settled) < len(shapes):
+        ready = [name for name, made in found.items() if name not in settled and settled.issuperset(made.sources)]
+        if not ready:
+            circle = sorted(name for name in found if name not in settled)
+            raise PlanError(
+                f"The derived {_listed(circle)} follow from each other in a circle, or from themselves.",
+                remedy="Derive each column from columns that are not derived from it.",
+            )
+        settled |= set(ready)
+    for name, made in found.items():
+        check(made, shapes[name], shapes)
+    return [replace(column, derived=found.get(column.name)) for column in columns]
+
+
+def _interest(entry: InterestEntry, schema: Schema) -> list[Interest]:
+    """In columns that are measured: a derived one stands for those that it follows from."""
     wanted = frozenset(entry.columns or ())
     named = wanted if entry.target is None else {entry.target}
-    unknown = sorted(named - {column.name for column in columns})
+    unknown = sorted(named - set(schema.names))
     if unknown:
         raise PlanError(
             f"An entry of `interest` names {_listed(unknown)}, which the release does not have.",
             remedy="Name columns that the plan declares and does not drop.",
         )
-    return Interest(entry.target, wanted)
-
-
-def _combination(entry: Mapping[str, tuple[str, ...]], columns: list[Column]) -> Combination:
-    """Labels of an `impossible` entry as codes."""
-    by_name = {column.name: column for column in columns}
-    combination = {}
-    for name, labels in entry.items():
-        domain = by_name[name].domain if name in by_name else None
-        known = None if domain is None else domain.labels if isinstance(domain, Grid) else domain.taxonomy.labels
-        if known is None or any(label not in known for label in labels):
-            raise PlanError(
-                f"An entry of `impossible` names {name!r} with a label that the plan does not declare for it.",
-                remedy="Use released columns with labels (category, ordinal, boolean), and labels they declare.",
-            )
-        combination[name] = tuple(known.index(label) for label in labels)
-    if not combination:
-        raise PlanError("An entry of `impossible` is empty.", remedy="Name at least one column and label.")
-    return combination
+    if entry.target is None:
+        return [Interest(columns=frozenset(schema.scope.base(wanted)))]
+    return [Interest(target) for target in schema.scope.base([entry.target])]
 
 
 def _null_tokens(plan: Plan, *, text: bool) -> tuple[str, ...]:
@@ -248,7 +294,8 @@ def encode(table: Table, schema: Schema, *, released: bool = False) -> Records:
         for name, encoded in pieces.items()
     }
     misfits = {name: sum(map(Misfits.of, encoded), Misfits()) for name, encoded in pieces.items()}
-    refuse_misfits(table, schema, Tally(row_count, misfits), released=released)
+    broken = {} if released or not row_count else broken_rules(schema.checks, codes)
+    refuse_misfits(table, schema, Tally(row_count, misfits, broken), released=released)
     return Records(schema, codes, row_count)
 
 
@@ -280,12 +327,14 @@ class Tally:
 
     rows: int
     misfits: dict[str, Misfits]
+    broken: dict[str, int] = field(default_factory=dict)  # rows that break each rule
 
     def __add__(self, other: Tally) -> Tally:
-        names = {**self.misfits, **other.misfits}
+        names, rules = {**self.misfits, **other.misfits}, {**self.broken, **other.broken}
         return Tally(
             self.rows + other.rows,
             {name: self.misfits.get(name, Misfits()) + other.misfits.get(name, Misfits()) for name in names},
+            {text: self.broken.get(text, 0) + other.broken.get(text, 0) for text in rules},
         )
 
 
@@ -316,6 +365,17 @@ def refuse_misfits(table: Table, schema: Schema, tally: Tally, *, released: bool
         advice = set().union(*complaints.values())
         advice -= {_CORRECT} if _SAY_MARKS in advice else set()
         raise DomainError("\n".join(lines[:_MOST_SHOWN]), remedy=" ".join(each for each in _ADVICE if each in advice))
+    broken = [f"{count} of {tally.rows} rows break {text}." for text, count in tally.broken.items() if count]
+    if broken:
+        raise DomainError(
+            "\n".join(broken[:_MOST_SHOWN]),
+            remedy="Correct the table, or what the plan says: a rule holds for every row, and so does `derived`.",
+        )
+
+
+def broken_rules(rules: Sequence[RowRule], codes: Mapping[str, Codes]) -> dict[str, int]:
+    """How many rows break each of these rules."""
+    return {rule.text: int(np.count_nonzero(~rule.holds(codes))) for rule in rules}
 
 
 def _fits(column: Column, released: bool) -> Fits:

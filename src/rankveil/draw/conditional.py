@@ -11,7 +11,7 @@ the row's public cells held as they are (the same moves as in fit/rows.py), whic
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from rankveil.declare.again import read_again
 from rankveil.declare.dataset import CodeBatch, Dataset
 from rankveil.declare.domain import Codes
 from rankveil.draw.pieces import law_of, no_row_obeys, values_again
-from rankveil.fit.limits import obeys
+from rankveil.fit.limits import Rule, obeys
 from rankveil.fit.model import Model, inner_order, started
 from rankveil.fit.rows import RowSet
 from rankveil.measure.disorder import out_of_order
@@ -38,6 +38,7 @@ class ConditionalRows:
     dataset: Dataset
     model: Model
     rows: int
+    obeyed: Sequence[Rule] = ()
 
     def draw(self, sampler: Sampler) -> Iterator[dict[str, Codes]]:
         """All rows in a random order, in blocks."""
@@ -48,21 +49,21 @@ class ConditionalRows:
     def _block(self, public: CodeBatch, sampler: Sampler) -> CodeBatch:
         """Protected values for some rows; those that break a rule are drawn again."""
         made = self._drawn(public, sampler)
-        wrong = np.flatnonzero(~obeys(self.dataset.schema.rules, made))
+        wrong = np.flatnonzero(~obeys(self.obeyed, made))
         for _ in range(_MOST_TRIES):
             if not len(wrong):
                 return made
             again = self._drawn({name: codes[wrong] for name, codes in public.items()}, sampler)
             for name, codes in again.items():
                 made[name][wrong] = codes
-            wrong = wrong[~obeys(self.dataset.schema.rules, again)]
+            wrong = wrong[~obeys(self.obeyed, again)]
         raise no_row_obeys()
 
     def _drawn(self, public: CodeBatch, sampler: Sampler) -> dict[str, Codes]:
         marginals = self.model.marginals
         known = {name: marginals[name].small_cell_of(codes) for name, codes in public.items()}
         count = len(next(iter(known.values())))
-        rows = RowSet(started(marginals, known, count, sampler), self.model.terms, np.ones(count))
+        rows = RowSet(started(marginals, known, count, sampler, self.model.limits), self.model.terms, np.ones(count))
         for _ in range(rules.CONDITIONAL_SWEEPS if self.model.terms else 0):
             for place in sampler.permutation(len(self.model.movers)):
                 self.model.movers[place].move(rows, sampler)
@@ -73,5 +74,5 @@ class ConditionalRows:
                 laws[name] = law_of(marginal)
                 keys[name] = laws[name].keys(rows.cells[place], latent[:, place])
                 codes[name] = laws[name].handed_out(keys[name], float(sampler.uniform(1)[0]), sampler)
-        values_again(codes, self.dataset.schema.rules, laws, keys, sampler)
+        values_again(codes, self.obeyed, laws, keys, sampler)
         return codes

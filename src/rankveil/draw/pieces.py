@@ -48,7 +48,7 @@ class _InCells:
 
     def inside(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
         """One value in each of these cells, independent of each other."""
-        first = np.searchsorted(self.cell_of_strip, cells)
+        first = np.minimum(np.searchsorted(self.cell_of_strip, cells), len(self.cell_of_strip) - 1)
         last = np.maximum(np.searchsorted(self.cell_of_strip, cells, side="right") - 1, first)
         reach = np.append(0.0, self.strips.reach)
         ranks = reach[first] + sampler.uniform(len(cells)) * (reach[last + 1] - reach[first])

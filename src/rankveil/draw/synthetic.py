@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from rankveil.declare import Schema
 from rankveil.declare.dataset import Dataset
+from rankveil.declare.domain import Codes
 from rankveil.draw.conditional import ConditionalRows
 from rankveil.draw.pieces import RowMaker
-from rankveil.draw.rows import Rows, cut
+from rankveil.draw.rows import Piece, Rows, cut
 from rankveil.fit.model import Model
 from rankveil.measure.measurements import Measurements
 from rankveil.noise import RandomSource, Sampler
@@ -16,8 +20,21 @@ def draw(model: Model, measured: Measurements, dataset: Dataset, source: RandomS
     sampler = Sampler(source)
     facts = (measured.schema, measured.rows, measured.notes)
     if measured.public:
-        stream = ConditionalRows(dataset, model, measured.rows).draw(sampler)
+        drawn = ConditionalRows(dataset, model, measured.rows, measured.schema.rules).draw(sampler)
+        stream = map(measured.schema.completed, drawn)
         return Rows(*facts, row_aligned=False, stream=stream, linkage=measured.linkage)
     pieces = cut(measured.rows, source)
     maker = RowMaker.of(model, len(pieces), measured.schema.rules, sampler)
-    return Rows(*facts, row_aligned=False, pieces=pieces, make=maker.make, linkage=measured.linkage)
+    make = Completed(maker, measured.schema).make
+    return Rows(*facts, row_aligned=False, pieces=pieces, make=make, linkage=measured.linkage)
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Pieces with their derived columns; can be sent to other machines."""
+
+    maker: RowMaker
+    schema: Schema
+
+    def make(self, piece: Piece) -> dict[str, Codes]:
+        return self.schema.completed(self.maker.make(piece))

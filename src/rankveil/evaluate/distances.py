@@ -6,7 +6,7 @@
 
 Cells of total variation: one per value of a domain of at most 20 values and per label (or concept); otherwise 20
 quantile bins of the original, each beginning at a quantile. A value so common that two quantiles fall on it (a heap at
-zero, say) is a cell of its own, and so is missing.
+zero, say) is a cell of its own, and so are special values and missing. Only total variation looks at special values.
 
 Dates count as days and ordered labels as ranks. Rank correlations are those of the columns' ranks (mid-ranks for ties)
 over the rows in which neither value is missing, which is Spearman's where none is; a column that does not vary is
@@ -33,7 +33,7 @@ def wasserstein(column: Column, original: Codes, released: Codes) -> float | Non
     if not isinstance(column.domain, Grid):
         return None
     # Codes are values up to a shift and a factor, and both cancel.
-    before, after = (np.sort(codes[codes != MISSING]) for codes in (original, released))
+    before, after = (np.sort(codes[column.domain.ordinary(codes)]) for codes in (original, released))
     deviation = float(np.std(before)) if len(before) else 0.0
     if deviation == 0 or len(after) == 0:
         return None
@@ -55,11 +55,14 @@ class Cells:
 
 def cells_of(column: Column, original: Codes, released: Codes) -> Cells:
     if isinstance(column.domain, Grid) and column.domain.width >= QUANTILE_BINS:
-        starts = quantile_starts(original, QUANTILE_BINS)
-        count = len(starts) + 1
-        places = [np.searchsorted(starts, codes, side="right") for codes in (original, released)]
+        starts, width = quantile_starts(column.domain.without_special(original), QUANTILE_BINS), column.domain.width
+        ordinary, count = len(starts) + 1, len(starts) + 1 + len(column.domain.special)
+        places = [
+            np.where(codes > width, ordinary + codes - width - 1, np.searchsorted(starts, codes, side="right"))
+            for codes in (original, released)
+        ]
     else:
-        count = column.domain.width + 1 if isinstance(column.domain, Grid) else column.domain.taxonomy.node_count
+        count = column.domain.code_count if isinstance(column.domain, Grid) else column.domain.taxonomy.node_count
         places = [original, released]
     before, after = (
         np.where(codes == MISSING, count, place) for codes, place in zip((original, released), places, strict=True)

@@ -66,7 +66,7 @@ def _with_concepts(domain: Nominal) -> tuple[str, ...]:
 
 
 def _of_numbers(column: Column, grid: Grid, original: Codes, released: Codes) -> Distribution:
-    present = [codes[codes != MISSING] for codes in (original, released)]
+    present = [codes[grid.ordinary(codes)] for codes in (original, released)]
     sizes = (max(1, len(original)), max(1, len(released)))
     made = Distribution(column.name, "dates" if grid.date_format else "numbers", (), 0, 0)
     if len(present[0]) + len(present[1]) == 0:

@@ -111,9 +111,11 @@ def _lessons(records: Records, column: Column) -> tuple[Floats, NDArray[np.int64
 
 
 def _answers(records: Records, column: Column) -> NDArray[np.int64]:
-    """Codes of the target; a concept above the labels is no answer."""
+    """Codes of the target; a concept above the labels is no answer, nor is a special value."""
     codes = records.codes[column.name]
-    return codes if isinstance(column.domain, Grid) else np.where(codes < column.domain.label_count, codes, MISSING)
+    if isinstance(column.domain, Grid):
+        return column.domain.without_special(codes)
+    return np.where(codes < column.domain.label_count, codes, MISSING)
 
 
 def _features(records: Records, without: str | None = None) -> Floats:

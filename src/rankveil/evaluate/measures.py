@@ -39,7 +39,8 @@ def variance_change(column: Column, original: Codes, released: Codes) -> float |
     """None for labels, and where the original does not vary."""
     if not isinstance(column.domain, Grid):
         return None
-    before, after = (_variance(column.domain.numbers(codes[codes != MISSING])) for codes in (original, released))
+    grid = column.domain
+    before, after = (_variance(grid.numbers(codes[grid.ordinary(codes)])) for codes in (original, released))
     return abs(after - before) / before if before > 0 else None
 
 
@@ -56,9 +57,12 @@ def histogram(column: Column, codes: Codes) -> NDArray[np.float64]:
     """Shares per bin: one bin per value of a small domain, otherwise 1/100 of the domain each; missing last."""
     if isinstance(column.domain, Grid):
         width = column.domain.width
-        values = width + 1
-        bins = values if values <= _MOST_SINGLE_VALUES else BINS
+        special = len(column.domain.special)
+        values = width + 1 + special
+        bins = values if values <= _MOST_SINGLE_VALUES else BINS + special
         places = codes if bins == values else np.minimum(codes * BINS // width, BINS - 1)
+        if special and bins != values:
+            places = np.where(codes > width, BINS + codes - width - 1, places)
     else:
         bins = column.domain.taxonomy.node_count
         places = codes

@@ -25,6 +25,7 @@ from rankveil.evaluate.distributions import distribution
 from rankveil.evaluate.queries import ask
 from rankveil.evaluate.results import ColumnResult, Evaluation, PairResult
 from rankveil.evaluate.subgroups import subgroups
+from rankveil.evaluate.weighted import estimates
 
 
 def measure(original: Records, released: Records, *, row_aligned: bool = True) -> Evaluation:
@@ -88,6 +89,7 @@ def measure_all(original: Records, released: Records, *, row_aligned: bool = Fal
         query_error=queries.mean,
         queries=queries,
         pairs=pairs,
+        estimates=estimates(original, released),
     )
 
 
@@ -124,7 +126,11 @@ def _correlations(
     names = [column.name for column in columns if isinstance(column.domain, Grid)]
     if len(names) < 2:
         return {}
-    before, after = (rank_correlations([records.codes[name] for name in names]) for records in (original, released))
+    grids = {column.name: column.domain for column in columns if isinstance(column.domain, Grid)}
+    before, after = (
+        rank_correlations([grids[name].without_special(records.codes[name]) for name in names])
+        for records in (original, released)
+    )
     return {
         (names[a], names[b]): (float(before[a, b]), float(after[a, b])) for a, b in combinations(range(len(names)), 2)
     }

@@ -60,7 +60,7 @@ def _seed(schema: Schema) -> int:
 def _values_asked_for(column: Column, original: Codes, sampler: Sampler) -> range | NDArray[np.bool_]:
     """A range of codes; or for labels which of them, with missing as the last entry."""
     if isinstance(column.domain, Grid):
-        present = original[original != MISSING]
+        present = original[column.domain.ordinary(original)]
         if len(present) == 0:
             return range(column.domain.width + 1)
         low, high = sorted(present[(sampler.uniform(2) * len(present)).astype(np.int64)].tolist())

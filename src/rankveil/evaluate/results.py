@@ -87,6 +87,17 @@ class Subgroup:
     worst_error: float | None
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """A weighted total or mean from both tables."""
+
+    column: str
+    of: Literal["total", "mean"]
+    label: str | None
+    before: float
+    after: float
+
+
 Word = Literal["good", "fair", "poor"]
 
 
@@ -124,6 +135,7 @@ class Evaluation:
     queries: Queries | None = None
     subgroups: tuple[Subgroup, ...] = field(default=(), repr=False)
     distributions: tuple[Distribution, ...] = field(default=(), repr=False)
+    estimates: tuple[Estimate, ...] = field(default=(), repr=False)  # by survey weights, where the plan names them
     original_rows: int | None = None
     not_measured: dict[str, str] = field(default_factory=dict)  # measure -> why not
     note: str = INTERNAL

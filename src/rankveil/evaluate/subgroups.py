@@ -39,9 +39,15 @@ def _groups(column: Column, original: Codes, released: Codes) -> tuple[list[str]
     """Names of groups, and each row's group; rows of no group have number len(names)."""
     domain = column.domain
     if isinstance(domain, Grid) and domain.labels is None:
-        names, starts = _fifths(domain, original)
+        names, starts = _fifths(domain, domain.without_special(original))
         before, after = (np.searchsorted(starts, codes, side="right") - 1 for codes in (original, released))
         after = np.maximum(after, 0)  # a released value below all original ones belongs to the lowest fifth
+        if domain.special:
+            before, after = (
+                np.where(codes > domain.width, len(names) + codes - domain.width - 1, group)
+                for codes, group in ((original, before), (released, after))
+            )
+            names = [*names, *(f"{value} (special)" for value in domain.special)]
     else:
         labels = domain.labels if isinstance(domain, Grid) else domain.taxonomy.labels
         names = list(labels or ())

@@ -46,14 +46,13 @@ def fit_columns(
     expected = _expected(seen)
     fitted = fit_densities([each.system(expected[name]) for name, each in seen.items()])
     segments = {
-        name: _divided(measured[name], Segments(each.low, each.high, *each.parts(mass)))
+        name: _divided(measured[name], each.segments(mass))
         for (name, each), mass in zip(seen.items(), fitted, strict=True)
     }
     for name, mass in masses.items():
         if isinstance(few[name].column.domain, Grid):
-            present, missing = _with_missing(mass, few[name].column)
-            codes = np.arange(len(present))
-            segments[name] = Segments(codes, codes + 1, present, missing)
+            codes = np.arange(len(mass) - len(few[name].apart))
+            segments[name] = _segments(few[name].column, codes, codes + 1, mass)
     found: dict[str, Marginal] = {}
     for name, each in measured.items():
         shape = segments[name] if name in segments else masses[name]
@@ -69,11 +68,12 @@ def even_columns(
     found: dict[str, Marginal] = {}
     for name, each in measured.items():
         size, level = Axis.of(each.column).size, each.levels[0]
-        missing = rows / (len(level.noisy) + 1) if each.column.allows_null else 0.0
-        shape: Segments | Floats = Segments(np.array([0]), np.array([size]), np.array([rows - missing]), missing)
-        if not isinstance(each.column.domain, Grid):
-            present = np.full(size, (rows - missing) / size)
-            shape = np.append(present, missing) if each.column.allows_null else present
+        apart = np.full(len(each.apart), rows / (len(level.noisy) + len(each.apart)))
+        present = np.full(1 if isinstance(each.column.domain, Grid) else size, rows - apart.sum())
+        mass = np.append(present / len(present), apart)
+        shape: Segments | Floats = mass
+        if isinstance(each.column.domain, Grid):
+            shape = _segments(each.column, np.array([0]), np.array([size]), mass)
         found[name] = marginal_of(each.column, shape, level.deviation**2, most_cells, least_mass)
     return found
 
@@ -87,12 +87,13 @@ def _has_axis(column: Column) -> bool:
 
 def _labels(each: ColumnMeasurement, rows: int) -> Labels:
     [level] = each.levels
-    noisy = level.noisy if each.missing is None else np.append(level.noisy, each.missing)
-    return Labels(noisy, level.deviation, level.law == "discrete Laplace", float(rows))
+    return Labels(np.append(level.noisy, each.apart), level.deviation, level.law == "discrete Laplace", float(rows))
 
 
-def _with_missing(mass: Floats, column: Column) -> tuple[Floats, float]:
-    return (mass[:-1], float(mass[-1])) if column.allows_null else (mass, 0.0)
+def _segments(column: Column, low: Edges, high: Edges, mass: Floats) -> Segments:
+    """Masses of cells, followed by those of special values and of missing."""
+    missing = float(mass[-1]) if column.allows_null else 0.0
+    return Segments(low, high, mass[: len(low)], missing, mass[len(low) : len(mass) - int(column.allows_null)])
 
 
 # Columns along an axis
@@ -115,20 +116,20 @@ class _Observed:
     deviation: Floats
     laplace: Bools
     rows: int
-    missing: float | None
-    missing_deviation: float
+    apart: Floats  # noisy counts of special values and of missing
+    apart_deviation: float
 
     @property
     def _edges(self) -> Edges:
         return np.append(self.low, self.high[-1])
 
     def evidence(self) -> Evidence:
-        total = self.rows - (self.missing or 0.0)
+        total = max(self.rows - self.apart.sum(), 1.0)
         axis = Axis.of(self.column)
         return Evidence.of(axis, self._edges, self.zero, self.member, self.noisy, self.deviation, self.laplace, total)
 
-    def parts(self, mass: Floats) -> tuple[Floats, float]:
-        return _with_missing(mass, self.column)
+    def segments(self, mass: Floats) -> Segments:
+        return _segments(self.column, self.low, self.high, mass)
 
     def system(self, curve: Floats) -> System:
         """For a curve that is expected."""
@@ -137,13 +138,14 @@ class _Observed:
         expected = (curve + _EVERYWHERE * width) * self.rows
         free = self.free | (self.standing & (self.own > 2 * expected))
         member, noisy, deviation, laplace = self.member, self.noisy, self.deviation, self.laplace
-        if self.missing is not None:
-            member = np.pad(member, ((0, 1), (0, 1)))
-            member[-1, -1] = 1.0
-            noisy, deviation = np.append(noisy, self.missing), np.append(deviation, self.missing_deviation)
-            laplace, free = np.append(laplace, laplace[0]), np.append(free, True)
-            expected = np.append(expected, max(self.missing, 0.1 * self.missing_deviation))
-            width, place = np.append(width, 1.0), np.append(place, 2.0)
+        apart = len(self.apart)
+        if apart:
+            member = np.pad(member, ((0, apart), (0, apart)))
+            member[-apart:, -apart:] = np.eye(apart)
+            noisy, deviation = np.append(noisy, self.apart), np.append(deviation, np.full(apart, self.apart_deviation))
+            laplace, free = np.append(laplace, np.full(apart, laplace[0])), np.append(free, np.ones(apart, np.bool_))
+            expected = np.append(expected, np.maximum(self.apart, 0.1 * self.apart_deviation))
+            width, place = np.append(width, np.ones(apart)), np.append(place, 2.0 + np.arange(apart))
         member = np.concatenate([member, np.ones((1, member.shape[1]))])
         noisy, deviation = np.append(noisy, float(self.rows)), np.append(deviation, _SUM * deviation[0])
         laplace = np.append(laplace, False)
@@ -213,8 +215,8 @@ def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
         np.concatenate([np.full(len(level.noisy), level.deviation) for level in levels]),
         np.full(len(start), law == "discrete Laplace"),
         rows,
-        None if each.missing is None else min(max(each.missing, 0.0), float(rows)),
-        each.missing_deviation,
+        np.clip(each.apart, 0.0, float(rows)),
+        each.apart_deviation,
     )
 
 
@@ -287,7 +289,7 @@ def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
         for before, after in ((segments.low, level.low), (segments.high, level.high), (segments.mass, mass))
     )
     order = np.argsort(low, kind="stable")
-    return Segments(low[order], high[order], masses[order], segments.missing)
+    return Segments(low[order], high[order], masses[order], segments.missing, segments.special)
 
 
 def _density_at(segments: Segments, axis: Axis, codes: Floats) -> Floats:

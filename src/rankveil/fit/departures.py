@@ -36,7 +36,7 @@ class Axis:
     def of(cls, marginal: Marginal, group: Groups) -> Axis:
         """Cells of an ordered column that are about equally heavy are neighbours, whatever lies between them."""
         mass = np.bincount(group, marginal.mass)
-        present = mass[:-1] if marginal.null else mass
+        present = mass[: len(mass) - marginal.apart]  # special values and missing have groups of their own
         usual = float(np.median(present))
         alike = (present >= usual / rules.ALIKE) & (present <= usual * rules.ALIKE)
         near = np.flatnonzero(alike & marginal.ordered)

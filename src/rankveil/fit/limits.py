@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Protocol
 
 import numpy as np
@@ -54,6 +54,17 @@ class Limit:
     columns: tuple[str, ...]
     possible: Bools
 
+    @cached_property
+    def ties(self) -> bool:
+        """Whether two cells of one column leave the other nothing in common: neither can change by itself, then."""
+        if len(self.columns) != 2:
+            return False
+        for table in (self.possible, self.possible.T):
+            some = table[table.any(axis=1)].astype(np.float64)
+            if (some @ some.T == 0).any():
+                return True
+        return False
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -74,6 +85,10 @@ class Limits:
             possible = _possible(rule, columns, marginals, probes)
             found[columns] = found[columns] & possible if columns in found else possible
         return cls(tuple(Limit(columns, possible) for columns, possible in found.items() if not possible.all()))
+
+    @property
+    def ties(self) -> tuple[Limit, ...]:
+        return tuple(limit for limit in self.each if limit.ties)
 
     def left_of(self, columns: Sequence[str], groups: Sequence[Groups], masses: Sequence[Floats]) -> Floats | None:
         """The part of every cell of a table, were its columns independent, that rules about them leave; None: all."""

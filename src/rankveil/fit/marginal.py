@@ -1,12 +1,15 @@
 """A released marginal: a quantile function to draw values from, and base cells to link columns by. Post-processing: T1.
 
 Both kinds of column answer the same questions: `cell_of` (code -> base cell), `mass` (of each base cell), `strips`
-(of equally likely codes, cell by cell). Missing is a base cell of its own, the last one.
+(of equally likely codes, cell by cell). Special values and missing are base cells of their own, missing the last one.
+Values that rules of the plan tell apart are never in one base cell.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +17,7 @@ from numpy.typing import NDArray
 
 from rankveil.declare import Column
 from rankveil.declare.axis import Axis
-from rankveil.declare.domain import MISSING, Codes, Nominal
+from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.fit.cells import Groups, group_nominal, group_ordered
 from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
@@ -75,12 +78,24 @@ class OrderedMarginal(_Replaceable):
     ordered = True
 
     def __init__(
-        self, size: int, segments: Segments, *, most_cells: int, least_mass: float, cell_variance: float, null: bool
+        self,
+        size: int,
+        segments: Segments,
+        *,
+        most_cells: int,
+        least_mass: float,
+        cell_variance: float,
+        null: bool,
+        cuts: Sequence[int] = (),
+        holes: Sequence[int] = (),
     ) -> None:
+        """`cuts`: codes at which a base cell begins in any case. `holes`: codes that are those of special values."""
         self.size, self.null = size, null
+        self.special = len(segments.special)
+        self._cuts, self._holes = np.array(cuts, np.int64), np.array(holes, np.int64)
         kept = segments.mass > 1e-9
         if not kept.any():  # all records are missing, as far as the noise tells
-            segments = Segments(np.array([0]), np.array([size]), np.array([1e-6]), segments.missing)
+            segments = Segments(np.array([0]), np.array([size]), np.array([1e-6]), segments.missing, segments.special)
             kept = np.ones(1, np.bool_)
         self._low, self._high, self._mass = _disjoint(segments.low[kept], segments.high[kept], segments.mass[kept])
         self._width = (self._high - self._low).astype(np.float64)
@@ -90,12 +105,18 @@ class OrderedMarginal(_Replaceable):
         bounds = self._cumulative(np.concatenate([[0], self.edges, [size]]))
         self._bounds = bounds
         present = np.maximum(np.diff(bounds), 0.0)
-        self.mass: Floats = np.append(present, segments.missing) if null else present
+        apart = np.append(segments.special, segments.missing) if null else segments.special
+        self.mass: Floats = np.append(present, apart)
         self.variance: Floats = np.full(len(self.mass), cell_variance)
 
     @property
     def cell_count(self) -> int:
         return len(self.mass)
+
+    @property
+    def apart(self) -> int:
+        """Base cells at the end that have no neighbours: special values, and missing."""
+        return self.special + int(self.null)
 
     def _base_edges(self, most_cells: int, least_mass: float) -> NDArray[np.int64]:
         total = self._below[-1]
@@ -103,8 +124,7 @@ class OrderedMarginal(_Replaceable):
         edges = np.unique(np.concatenate([self._low, self._high, self.quantile(places)]))
         edges = np.concatenate([[0], edges[(edges > 0) & (edges < self.size)], [self.size]])
         group = group_ordered(np.diff(self._cumulative(edges)), most_cells, least_mass)
-        inner: NDArray[np.int64] = edges[np.flatnonzero(np.diff(group)) + 1]
-        return inner
+        return np.union1d(edges[np.flatnonzero(np.diff(group)) + 1], self._cuts)
 
     def _cumulative(self, codes: NDArray[np.int64]) -> Floats:
         place = np.clip(np.searchsorted(self._low, codes, side="right") - 1, 0, len(self._low) - 1)
@@ -136,42 +156,47 @@ class OrderedMarginal(_Replaceable):
             cells, above = np.zeros(len(codes), np.uint8), np.empty(len(codes), np.bool_)
             for edge in self.edges.astype(short.dtype):
                 cells += np.greater_equal(short, edge, out=above).view(np.uint8)
+        if self.special:
+            apart = codes >= self.size
+            cells = cells.astype(self.cell_type)
+            cells[apart] = codes[apart] - self.size + len(self.edges) + 1
         if self.null:
             cells[codes == MISSING] = self.cell_count - 1
         return cells
 
     def cell_table(self) -> SmallCells:
         """The base cell of every code, and of MISSING last."""
-        cells = np.arange(len(self.edges) + 1, dtype=self.cell_type)
-        widths = np.diff(self.edges, prepend=0, append=self.size)
-        return np.repeat(np.append(cells, cells.dtype.type(self.cell_count - 1)), np.append(widths, 1))
+        widths = np.append(np.diff(self.edges, prepend=0, append=self.size), np.ones(self.special + 1, np.int64))
+        cells = np.minimum(np.arange(len(widths)), self.cell_count - 1).astype(self.cell_type)
+        return np.repeat(cells, widths)
 
     @property
     def code_count(self) -> int:
-        return self.size
+        return self.size + self.special
 
     def group(self, most: int, least: float) -> Groups:
-        """Base cells in fewer groups; missing stays by itself."""
-        if not self.null:
-            return group_ordered(self.mass, most, least)
-        groups = group_ordered(self.mass[:-1], max(most - 1, 1), least)
-        return np.append(groups, groups.max() + 1)
+        """Base cells in fewer groups; special values and missing stay by themselves."""
+        ordinary = self.cell_count - self.apart
+        groups = group_ordered(self.mass[:ordinary], max(most - self.apart, 1), least)
+        return np.append(groups, groups.max() + 1 + np.arange(self.apart))
 
     def strips(self) -> Strips:
         """The density of the segments, with the mass that each base cell has by now."""
         tilted = np.flatnonzero(self._tilt != 0)
         width = self._high[tilted] - self._low[tilted]
         inner = self._low[tilted] + np.arange(1, _STEPS_OF_A_SLOPE)[:, None] * width // _STEPS_OF_A_SLOPE
-        ends = np.unique(np.concatenate([[0], self._low, self._high, self.edges, inner.ravel(), [self.size]]))
+        holes = np.append(self._holes, self._holes + 1)
+        ends = np.unique(np.concatenate([[0], self._low, self._high, self.edges, inner.ravel(), holes, [self.size]]))
         low, width = ends[:-1], np.diff(ends)
         mass = np.maximum(np.diff(self._cumulative(ends)), 0.0)
         cell = np.searchsorted(self.edges, low, side="right")
         in_cell = np.bincount(cell, mass, minlength=len(self.edges) + 1)
         mass = np.where(in_cell[cell] > 0, mass, width)  # a cell without a shape is flat
-        mass *= (self.mass[: len(in_cell)] / np.bincount(cell, mass, minlength=len(in_cell)))[cell]
-        if self.null:
-            low, width, mass = np.append(low, MISSING), np.append(width, 1), np.append(mass, self.mass[-1])
-        return Strips.of(low, width, mass)
+        mass[np.isin(low, self._holes)] = 0.0
+        mass *= (self.mass[: len(in_cell)] / np.maximum(np.bincount(cell, mass, minlength=len(in_cell)), 1e-300))[cell]
+        apart = np.append(self.size + np.arange(self.special), np.full(int(self.null), MISSING))
+        ones = np.ones(len(apart), np.int64)
+        return Strips.of(np.append(low, apart), np.append(width, ones), np.append(mass, self.mass[len(in_cell) :]))
 
     def values_in(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
         """One code in each of these base cells, independent of each other."""
@@ -187,14 +212,13 @@ class OrderedMarginal(_Replaceable):
         return np.clip(codes, lowest[cell], highest[cell])
 
     def signs(self) -> Floats:
-        """-1 for base cells below the released median, +1 above; 0 for missing."""
-        present = self.mass[:-1] if self.null else self.mass
+        """-1 for base cells below the released median, +1 above; 0 for special values and missing."""
+        present = self.mass[: self.cell_count - self.apart]
         middle = np.cumsum(present) - present / 2
         above = middle > present.sum() / 2
         if not above.any():
             above[-1] = True
-        signs = np.where(above, 1.0, -1.0)
-        return np.append(signs, 0.0) if self.null else signs
+        return np.append(np.where(above, 1.0, -1.0), np.zeros(self.apart))
 
     def cell_order(self) -> NDArray[np.int64]:
         return np.arange(self.cell_count)
@@ -203,7 +227,7 @@ class OrderedMarginal(_Replaceable):
         """Codes that stand for all: the ends of every base cell and some between; and missing."""
         low, high = np.append(0, self.edges), np.append(self.edges, self.size) - 1
         between = low + (high - low) * np.arange(count)[:, None] // (count - 1)
-        codes = np.unique(between)
+        codes = np.append(np.unique(between), self.size + np.arange(self.special))
         return np.append(codes, MISSING) if self.null else codes
 
 
@@ -221,12 +245,16 @@ class NominalMarginal(_Replaceable):
         label_variance: float,
         null: bool,
         taxonomy: Taxonomy | None = None,
+        classes: Sequence[int] = (),
     ) -> None:
-        """`label_mass`: of each label, and of missing last where `null`. Light labels share cells, by `taxonomy`."""
+        """`label_mass`: of each label, and of missing last where `null`. Light labels share cells, by `taxonomy`, if
+        they are of one of the `classes`."""
         self.null = null
         self._label_mass = label_mass
         present = label_mass[:-1] if null else label_mass
         cell = group_nominal(present, most_cells, least_mass, _kin(taxonomy))
+        if classes:
+            cell = np.unique(np.stack([cell, np.array(classes)]), axis=1, return_inverse=True)[1].ravel()
         self._cell = np.append(cell, cell.max() + 1) if null else cell
         self.mass: Floats = np.bincount(self._cell, label_mass).astype(np.float64)
         self.variance: Floats = (np.bincount(self._cell) * label_variance).astype(np.float64)
@@ -234,6 +262,10 @@ class NominalMarginal(_Replaceable):
     @property
     def cell_count(self) -> int:
         return len(self.mass)
+
+    @property
+    def apart(self) -> int:
+        return int(self.null)
 
     def cell_of(self, codes: Codes) -> NDArray[np.int64]:
         # MISSING is -1, which is the last entry.
@@ -319,6 +351,8 @@ def marginal_of(
             least_mass=least_mass,
             cell_variance=variance,
             null=null,
+            cuts=column.told_apart,
+            holes=_holes(column.domain) if isinstance(column.domain, Grid) else (),
         )
     taxonomy = column.domain.taxonomy if isinstance(column.domain, Nominal) else None
     return NominalMarginal(
@@ -328,7 +362,13 @@ def marginal_of(
         label_variance=variance,
         null=null,
         taxonomy=taxonomy,
+        classes=column.told_apart,
     )
+
+
+def _holes(grid: Grid) -> list[int]:
+    steps = [(Fraction(value) - Fraction(grid.lower)) / Fraction(grid.step) for value in grid.special]
+    return [int(step) for step in steps if step.denominator == 1 and 0 <= step <= grid.width]
 
 
 def _disjoint(

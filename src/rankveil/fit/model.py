@@ -17,11 +17,11 @@ from rankveil import rules
 from rankveil.fit.copula import correlations_of, latent_rows
 from rankveil.fit.departures import Departures
 from rankveil.fit.full import FullTable, full_size
-from rankveil.fit.limits import Limits
+from rankveil.fit.limits import Limit, Limits, expected_table
 from rankveil.fit.marginal import Marginal
 from rankveil.fit.refine import refined
-from rankveil.fit.rows import Mover, RowSet, fit_rows
-from rankveil.fit.terms import Cells, Term
+from rankveil.fit.rows import Mover, RowSet, fit_rows, mend, tied_blocks
+from rankveil.fit.terms import NO_LIMITS, Cells, Term
 from rankveil.fit.threads import on_one_thread
 from rankveil.measure.measurements import Floats, Groups, Measurements
 from rankveil.noise import Sampler
@@ -37,6 +37,7 @@ class Model:
     latent: Floats  # rows x columns: the order of values inside a cell
     terms: Sequence[Term] = ()
     movers: Sequence[Mover] = ()  # of the protected columns
+    limits: Limits = NO_LIMITS
 
     def table(self, columns: Sequence[str], groups: Sequence[Groups]) -> Floats:
         """What the model expects of a table over groups of base cells."""
@@ -64,7 +65,10 @@ def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_RO
     _pool_parities(terms)
     terms += [Term.of_column(order[name], each.mass, each.variance) for name, each in marginals.items()]
     terms += [Term.of_limit(limit, order) for limit in limits.each]
-    movers = [Mover.of(order[name], masses[name], terms) for name in marginals if name not in measured.known]
+    free = {order[name] for name in marginals if name not in measured.known}
+    movers = [Mover.of(order[name], masses[name], terms) for name in marginals if order[name] in free]
+    blocks = tied_blocks([tuple(order[name] for name in tie.columns) for tie in limits.ties])
+    movers += [Mover.swapping(block, terms) for block in blocks if free.issuperset(block)]
     sizes = [marginal.cell_count for marginal in marginals.values()]
     if full_size(sizes) <= rules.MOST_FULL_CELLS and not measured.known:
         full = FullTable(sizes, terms, total)
@@ -72,14 +76,19 @@ def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_RO
     else:
         size = min(max(measured.rows, rules.FEWEST_ROWS), most_rows)
         first = len(next(iter(measured.known.values()))) if measured.known else min(size, rules.FEWEST_ROWS)
-        rows = fit_rows(started(marginals, measured.known, first, sampler), terms, movers, total, size, sampler)
+        start = started(marginals, measured.known, first, sampler, limits)
+        rows = fit_rows(start, terms, movers, total, size, sampler)
         cells, weights = rows.cells, rows.weights
-    # Values are handed out cell by cell: as many of each as there are rows in it.
-    marginals = {
+    marginals = _as_in_rows(marginals, cells, weights)
+    return Model(marginals, cells, weights, inner_order(marginals, cells, weights, sampler), terms, movers, limits)
+
+
+def _as_in_rows(marginals: Mapping[str, Marginal], cells: Sequence[Cells], weights: Floats) -> dict[str, Marginal]:
+    """Values are handed out cell by cell: as many of each as there are rows in it."""
+    return {
         name: marginal.with_mass(np.bincount(here, weights, minlength=marginal.cell_count).astype(np.float64))
         for (name, marginal), here in zip(marginals.items(), cells, strict=True)
     }
-    return Model(marginals, cells, weights, inner_order(marginals, cells, weights, sampler), terms, movers)
 
 
 def _spread_thin(mass: Floats, total: float) -> Floats:
@@ -99,20 +108,65 @@ def _pool_parities(terms: Sequence[Term]) -> None:
                 term.departures = Departures((), variance, term.expected)
 
 
-def started(marginals: Mapping[str, Marginal], known: Mapping[str, Cells], count: int, sampler: Sampler) -> list[Cells]:
-    """Rows to start from: public columns as they are, the others independent of each other and of them."""
-    cells = []
-    for name, marginal in marginals.items():
-        if name in known:
-            cells.append(known[name])
-            continue
-        mass = marginal.mass
-        ends = np.floor(np.cumsum(mass) * (count / mass.sum()) + float(sampler.uniform(1)[0])).astype(np.int64)
-        ends = np.minimum(ends, count)
-        ends[-1] = count
-        listed = np.repeat(np.arange(len(mass), dtype=np.uint16), np.diff(ends, prepend=0))
-        cells.append(listed[sampler.permutation(count)])
-    return cells
+def started(
+    marginals: Mapping[str, Marginal],
+    known: Mapping[str, Cells],
+    count: int,
+    sampler: Sampler,
+    limits: Limits = NO_LIMITS,
+) -> list[Cells]:
+    """Rows to start from: public columns as they are, the others independent, but for what rules tie to each other."""
+    cells = dict(known)
+    for name, tie in in_order_of_ties([*known, *(name for name in marginals if name not in known)], limits):
+        if name not in known:
+            mass = marginals[name].mass
+            even = ((np.arange(count) + float(sampler.uniform(1)[0])) / count)[sampler.permutation(count)]
+            cells[name] = _at(even, mass) if tie is None else _given(even, tie, name, cells, marginals, limits)
+    return [cells[name] for name in marginals]
+
+
+def in_order_of_ties(names: Sequence[str], limits: Limits) -> list[tuple[str, Limit | None]]:
+    """All columns, each right after those that it is tied to, with the tie to one that came before."""
+    waiting, found = list(names), dict[str, Limit | None]()
+    while waiting:
+        tied = (
+            (name, tie) for tie in limits.ties for name in tie.columns if name in waiting and _other(tie, name) in found
+        )
+        name, tie = next(tied, (waiting[0], None))
+        found[name] = tie
+        waiting.remove(name)
+    return list(found.items())
+
+
+def _other(tie: Limit, name: str) -> str:
+    return tie.columns[1 - tie.columns.index(name)]
+
+
+def _at(places: Floats, mass: Floats) -> Cells:
+    """The cells at these places of a column, from 0 to 1."""
+    reach = np.cumsum(mass) / mass.sum()
+    return np.minimum(np.searchsorted(reach, places, side="right"), len(mass) - 1).astype(np.uint16)
+
+
+def _given(
+    places: Floats,
+    tie: Limit,
+    name: str,
+    cells: Mapping[str, Cells],
+    marginals: Mapping[str, Marginal],
+    limits: Limits,
+) -> Cells:
+    """The cells at these places of what a tie leaves of a column, given the other one."""
+    pair = (_other(tie, name), name)
+    groups = [np.arange(marginals[each].cell_count) for each in pair]
+    table = expected_table(pair, groups, marginals, float(marginals[name].mass.sum()), limits)
+    table = np.where(table.sum(axis=1, keepdims=True) > 0, table, marginals[name].mass)
+    reach = np.cumsum(table, axis=1) / table.sum(axis=1, keepdims=True)
+    reach[:, -1] = 1.0
+    given = cells[pair[0]].astype(np.int64)
+    steps = (reach + np.arange(len(reach))[:, None]).ravel()
+    found = np.searchsorted(steps, places + given, side="right") - given * table.shape[1]
+    return np.asarray(np.clip(found, 0, table.shape[1] - 1), dtype=np.uint16)
 
 
 def inner_order(marginals: Mapping[str, Marginal], cells: Sequence[Cells], weights: Floats, sampler: Sampler) -> Floats:
@@ -134,10 +188,10 @@ def _normal_scores(marginal: Marginal) -> Floats:
     """The normal quantile of the middle of each base cell; labels have no order, and score nothing."""
     if not marginal.ordered:
         return np.zeros(marginal.cell_count)
-    mass = np.maximum(marginal.mass[:-1] if marginal.null else marginal.mass, 0.0) + 1e-9
+    mass = np.maximum(marginal.mass[: marginal.cell_count - marginal.apart], 0.0) + 1e-9
     middle = (np.cumsum(mass) - mass / 2) / mass.sum()
     scores = np.array([NormalDist().inv_cdf(float(share)) for share in np.clip(middle, 1e-6, 1 - 1e-6)])
-    return np.append(scores, 0.0) if marginal.null else scores
+    return np.append(scores, np.zeros(marginal.apart))
 
 
 def _by_copula(measured: Measurements, sampler: Sampler) -> Model:
@@ -148,18 +202,25 @@ def _by_copula(measured: Measurements, sampler: Sampler) -> Model:
     if measured.signs is not None:
         correlations = correlations_of(measured.signs, marginals, measured.rows)
     latent = latent_rows(correlations, size, sampler)
-    cells: list[Cells] = []
-    for place, marginal in enumerate(marginals.values()):
-        order = marginal.cell_order()
-        ends = np.rint(np.cumsum(marginal.mass[order]) * (size / marginal.mass.sum())).astype(np.int64)
-        ends[-1] = size
-        here = np.empty(size, np.uint16)
-        here[np.argsort(latent[:, place], kind="stable")] = np.repeat(order, np.diff(np.minimum(ends, size), prepend=0))
-        cells.append(here)
-    terms = [Term.of_column(place, each.mass, each.variance) for place, each in enumerate(marginals.values())]
+    limits = Limits.of(measured.schema.rules, marginals)
+    placed: dict[str, Cells] = {}
     places = {name: place for place, name in enumerate(marginals)}
-    limits = [Term.of_limit(limit, places) for limit in Limits.of(measured.schema.rules, marginals).each]
-    rows = RowSet(cells, [*terms, *limits], np.full(size, measured.rows / size))
-    if limits:
-        rows.rake(rules.LAST_RAKES)
-    return Model(marginals, cells, rows.weights, latent)
+    for name, tie in in_order_of_ties(list(marginals), limits):
+        rank = np.empty(size)
+        rank[np.argsort(latent[:, places[name]], kind="stable")] = (np.arange(size) + 0.5) / size
+        order = marginals[name].cell_order()
+        if tie is None:
+            placed[name] = order[_at(rank, marginals[name].mass[order])].astype(np.uint16)
+        else:
+            placed[name] = _given(rank, tie, name, placed, marginals, limits)
+    cells = [placed[name] for name in marginals]
+    terms = [Term.of_column(place, each.mass, each.variance) for place, each in enumerate(marginals.values())]
+    terms += [Term.of_limit(limit, places) for limit in limits.each]
+    rows = RowSet(cells, terms, np.full(size, measured.rows / size))
+    if not limits.each:
+        return Model(marginals, cells, rows.weights, latent)
+    masses = {name: _spread_thin(marginal.mass, float(measured.rows)) for name, marginal in marginals.items()}
+    movers = [Mover.of(places[name], masses[name], terms) for name in marginals if name not in measured.public]
+    mend(rows, movers, sampler)
+    rows.rake(rules.LAST_RAKES)
+    return Model(_as_in_rows(marginals, cells, rows.weights), cells, rows.weights, latent, terms, movers, limits)

@@ -9,7 +9,7 @@ that know which cells have too many rows bring the set nearer to the fitted tabl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,17 +41,18 @@ class RowSet:
 
     @property
     def obeying(self) -> NDArray[np.bool_]:
-        """Which rows keep to the plan's rules; all of them where none does, for then there is no better one."""
+        """Which rows keep to the plan's rules."""
         kept = np.ones(self.size, np.bool_)
         for term, sums in zip(self.terms, self.sums, strict=True):
             if term.fixed:
                 kept &= term.parameters[sums] == 0
-        return kept if kept.any() else ~kept
+        return kept
 
     def rake(self, sweeps: int) -> None:
         """Fit the weights, term after term; parameters follow."""
         total = self.weights.sum()
-        self.weights *= self.obeying
+        obeying = self.obeying
+        self.weights *= obeying if obeying.any() else 1.0  # if none obeys, none is better than others
         for _ in range(sweeps):
             for term, sums in zip(self.terms, self.sums, strict=True):
                 if term.fixed:
@@ -112,49 +113,106 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Mover:
-    """Moves of one column: where proposals come from, and the terms that decide."""
+    """Moves of one column, or of several together: where proposals come from, and the terms that decide.
 
-    column: int
+    Columns that a rule ties to each other cannot move one by one: who has no work has no industry, and no hours. Rows
+    swap such columns with each other instead, which needs no proposals.
+    """
+
+    columns: tuple[int, ...]
     terms: tuple[int, ...]  # their places
-    positions: tuple[int, ...]  # the column's place in each
-    proposals: tuple[Proposal, ...]
+    positions: tuple[tuple[tuple[int, int], ...], ...]  # for each term: columns, by their place here and in it
+    proposals: tuple[Proposal, ...] = ()
 
     @classmethod
     def of(cls, column: int, mass: Floats, terms: Sequence[Term]) -> Mover:
         """Proposals by itself, and given the columns it depends on most."""
         chance = mass / mass.sum()
-        here = [place for place, term in enumerate(terms) if column in term.columns]
-        free = [terms[place] for place in here if not terms[place].fixed]
+        free = [term for term in terms if column in term.columns and not term.fixed]
         pairs = [term for term in free if len(term.columns) == 2 and term.mask < 0]
         pairs.sort(key=lambda term: -term.information)
         proposals = [Proposal.of(chance[None, :])]
         proposals += [_given_another(column, chance, term) for term in pairs[: rules.CONDITIONAL_PROPOSALS]]
-        return cls(
-            column,
-            tuple(here),
-            tuple(terms[place].columns.index(column) for place in here),
-            tuple(proposals),
-        )
+        return replace(cls.swapping((column,), terms), proposals=tuple(proposals))
 
-    def move(self, rows: RowSet, sampler: Sampler) -> None:
-        """Propose a cell to every row, and take it by the Metropolis rule."""
-        now = rows.cells[self.column]
-        proposal = self.proposals[int(sampler.below(len(self.proposals), 1)[0])]
-        proposed, gain = proposal.drawn(rows.cells, now, slice(None), sampler)
-        steps = []
-        for place, position in zip(self.terms, self.positions, strict=True):
-            term, sums = rows.terms[place], rows.sums[place]
-            step = term.places[position][proposed] - term.places[position][now]
-            parameters = term.parameters.astype(np.float32)
-            if term.mask < 0:
-                gain += parameters[sums + step] - parameters[sums]
-            else:
-                gain += parameters[(sums + step) & term.mask] - parameters[sums & term.mask]
-            steps.append(step)
-        taken = np.flatnonzero(gain > np.log(np.maximum(sampler.uniform(rows.size), 1e-300)))
-        now[taken] = proposed[taken]
-        for place, step in zip(self.terms, steps, strict=True):
-            rows.sums[place][taken] += step[taken]
+    @classmethod
+    def swapping(cls, columns: tuple[int, ...], terms: Sequence[Term]) -> Mover:
+        positions = {
+            place: tuple((own, term.columns.index(each)) for own, each in enumerate(columns) if each in term.columns)
+            for place, term in enumerate(terms)
+            if not set(columns).isdisjoint(term.columns)
+        }
+        return cls(columns, tuple(positions), tuple(positions.values()))
+
+    def move(
+        self,
+        rows: RowSet,
+        sampler: Sampler,
+        part: NDArray[np.int64] | None = None,
+        pull: Callable[[int], Floats] | None = None,
+        moved: Callable[[int, Index, Index], None] | None = None,
+    ) -> None:
+        """Propose cells to rows, and take them by the Metropolis rule.
+
+        `part`: which rows, in a random order; all by default. `pull`: parameters of a term, by default its own.
+        `moved` is told for every term where rows were and where they are.
+        """
+        here, proposed, gain = self._proposed(rows, part, sampler)
+        changes = []
+        for place, positions in zip(self.terms, self.positions, strict=True):
+            term, sums = rows.terms[place], rows.sums[place][here]
+            steps = [
+                term.places[position][proposed[own]] - term.places[position][rows.cells[self.columns[own]][here]]
+                for own, position in positions
+            ]
+            step = sum(steps[1:], start=steps[0])
+            old, new = (sums, sums + step) if term.mask < 0 else (sums & term.mask, (sums + step) & term.mask)
+            parameters = (term.parameters if pull is None else pull(place)).astype(np.float32)
+            gain += parameters[new] - parameters[old]
+            changes.append((place, step, old, new))
+        taken = self._taken(gain, sampler)
+        chosen = taken if isinstance(here, slice) else here[taken]
+        for place, step, old, new in changes:
+            if moved is not None:
+                moved(place, old[taken], new[taken])
+            rows.sums[place][chosen] += step[taken]
+        for column, cells in zip(self.columns, proposed, strict=True):
+            rows.cells[column][chosen] = cells[taken]
+
+    def _proposed(
+        self, rows: RowSet, part: NDArray[np.int64] | None, sampler: Sampler
+    ) -> tuple[NDArray[np.int64] | slice, list[Cells], NDArray[np.float32]]:
+        if self.proposals:
+            here = slice(None) if part is None else part
+            proposal = self.proposals[int(sampler.below(len(self.proposals), 1)[0])]
+            proposed, gain = proposal.drawn(rows.cells, rows.cells[self.columns[0]][here], here, sampler)
+            return here, [proposed], gain
+        order = sampler.permutation(rows.size) if part is None else part
+        half = len(order) // 2
+        pairs, others = order[: 2 * half], np.append(order[half : 2 * half], order[:half])
+        return pairs, [rows.cells[column][others] for column in self.columns], np.zeros(2 * half, np.float32)
+
+    def _taken(self, gain: NDArray[np.float32], sampler: Sampler) -> NDArray[np.int64]:
+        if self.proposals:
+            return np.flatnonzero(gain > np.log(np.maximum(sampler.uniform(len(gain)), 1e-300)))
+        half = len(gain) // 2
+        both = np.flatnonzero(gain[:half] + gain[half:] > np.log(np.maximum(sampler.uniform(half), 1e-300)))
+        return np.append(both, both + half)
+
+
+def tied_blocks(ties: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Columns to be swapped together: where a rule ties two, what hangs on either without it; and all that hangs."""
+    blocks = [_hanging(column, [other for other in ties if other != tie]) for tie in ties for column in tie]
+    blocks += [_hanging(column, ties) for tie in ties for column in tie]
+    return [block for block in dict.fromkeys(blocks) if len(block) > 1]
+
+
+def _hanging(column: int, ties: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    found, before = {column}, set[int]()
+    while found != before:
+        before = set(found)
+        found |= {each for tie in ties if not found.isdisjoint(tie) for each in tie}
+    return tuple(sorted(found))
 
 
 def settle(rows: RowSet, movers: Sequence[Mover], sampler: Sampler) -> RowSet:
@@ -165,42 +223,20 @@ def settle(rows: RowSet, movers: Sequence[Mover], sampler: Sampler) -> RowSet:
         for term, sums in zip(rows.terms, rows.sums, strict=True)
     ]
     tensions = [term.tension() for term in rows.terms]
+
+    def pull(place: int) -> Floats:
+        return rows.terms[place].parameters + rules.SETTLING_PULL * tensions[place](fitted[place])
+
+    def moved(place: int, old: Index, new: Index) -> None:
+        size = len(fitted[place])
+        fitted[place] += unit * (np.bincount(new, minlength=size) - np.bincount(old, minlength=size))
+
     for _ in range(rules.SETTLING_SWEEPS):
         for place in sampler.permutation(len(movers)):
             order = sampler.permutation(rows.size)
             for part in np.array_split(order, rules.SETTLING_PARTS):
-                _settle_part(rows, movers[place], part, fitted, tensions, unit, sampler)
+                movers[place].move(rows, sampler, part, pull, moved)
     return rows
-
-
-def _settle_part(
-    rows: RowSet,
-    mover: Mover,
-    part: NDArray[np.int64],
-    fitted: list[Floats],
-    tensions: Sequence[Tension],
-    unit: float,
-    sampler: Sampler,
-) -> None:
-    now = rows.cells[mover.column][part]
-    proposal = mover.proposals[int(sampler.below(len(mover.proposals), 1)[0])]
-    proposed, gain = proposal.drawn(rows.cells, now, part, sampler)
-    steps, olds, news = [], [], []
-    for place, position in zip(mover.terms, mover.positions, strict=True):
-        term, sums = rows.terms[place], rows.sums[place][part]
-        step = term.places[position][proposed] - term.places[position][now]
-        old, new = (sums, sums + step) if term.mask < 0 else (sums & term.mask, (sums + step) & term.mask)
-        pull = (term.parameters + rules.SETTLING_PULL * tensions[place](fitted[place])).astype(np.float32)
-        gain += pull[new] - pull[old]
-        steps.append(step)
-        olds.append(old)
-        news.append(new)
-    taken = np.flatnonzero(gain > np.log(np.maximum(sampler.uniform(len(part)), 1e-300)))
-    rows.cells[mover.column][part[taken]] = proposed[taken]
-    for place, step, old, new in zip(mover.terms, steps, olds, news, strict=True):
-        rows.sums[place][part[taken]] += step[taken]
-        size = len(fitted[place])
-        fitted[place] += unit * (np.bincount(new[taken], minlength=size) - np.bincount(old[taken], minlength=size))
 
 
 def _given_another(column: int, chance: Floats, term: Term) -> Proposal:
@@ -214,16 +250,22 @@ def _given_another(column: int, chance: Floats, term: Term) -> Proposal:
     return Proposal.of(chances / chances.sum(axis=1, keepdims=True), term.columns[other], term.group(other))
 
 
+def mend(rows: RowSet, movers: Sequence[Mover], sampler: Sampler) -> None:
+    """Moves of rows that break rules, until nearly all obey."""
+    for _ in range(rules.MENDING_SWEEPS):
+        for mover in movers:
+            wrong = np.flatnonzero(~rows.obeying)
+            if len(wrong) <= rules.FEW_BREAK * rows.size:
+                return
+            mover.move(rows, sampler, wrong[sampler.permutation(len(wrong))])
+
+
 def fit_rows(
     cells: list[Cells], terms: Sequence[Term], movers: Sequence[Mover], total: float, size: int, sampler: Sampler
 ) -> RowSet:
     """`size` weighted rows, `total` together, that fit the terms. `cells`: where they start."""
     rows = RowSet(cells, terms, np.full(len(cells[0]), total / len(cells[0])))
-    for _ in range(rules.CONDITIONAL_SWEEPS):  # until most rows obey
-        if rows.obeying.mean() > rules.ENOUGH_OBEY:
-            break
-        for mover in movers:
-            mover.move(rows, sampler)
+    mend(rows, movers, sampler)
     for number in range(rules.ROUNDS):
         before = [term.parameters for term in terms]
         rows.rake(rules.RAKES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,3 +18,4 @@ class Segments:
     high: NDArray[np.int64]
     mass: Floats
     missing: float = 0.0
+    special: Floats = field(default_factory=lambda: np.zeros(0))  # of each special value

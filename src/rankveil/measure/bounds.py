@@ -131,7 +131,7 @@ def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Data
         noisy = noise.added_to(counts[column.name], source)
         bounded[column.name] = _bounded(column, *_ends(noisy, noise))
     columns = tuple(bounded.get(column.name, column) for column in dataset.schema.columns)
-    return dataset.with_schema(replace(dataset.schema, columns=columns))
+    return dataset.with_schema(dataset.schema.with_columns(columns))
 
 
 def _ends(noisy: NDArray[np.int64], noise: Noise) -> tuple[int, int]:

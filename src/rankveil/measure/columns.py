@@ -1,11 +1,11 @@
 """Measuring columns by themselves: noisy counts over nested public cells, refined where there is something to see.
 
 Guarantee    Every column is measured at the price it is given: differentially private for replacing one record.
-Argument     Levels that are asked whatever the answers are histograms over public cells, missing being one of them on
-             the last: L1 2, L2 sqrt 2 each (T12). Each further level counts disjoint parts of cells that the noisy
-             counts above show to be heavy, cut along a public axis: for every list of earlier answers it is a histogram
-             over fixed cells, T12 again. The levels' parts of the price add up to no more than the whole, along every
-             list of answers (T2, T13, T14).
+Argument     Levels that are asked whatever the answers are histograms over public cells, special values and missing
+             being some of them on the last: L1 2, L2 sqrt 2 each (T12). Each further level counts disjoint parts of
+             cells that the noisy counts above show to be heavy, cut along a public axis: for every list of earlier
+             answers it is a histogram over fixed cells, T12 again. The levels' parts of the price add up to no more
+             than the whole, along every list of answers (T2, T13, T14).
 Public rule  Labels and small domains: every value by itself, the whole price on one level. Wide domains: a first level
              of as many cells as records per unit of noise warrant, a second level, and a search down to single codes.
 Not covered  Which rows hold which values. What is made of the counts: fit/, which is post-processing.
@@ -142,24 +142,23 @@ def measure_columns(
 def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> ColumnMeasurement:
     column = counts.grid.column
     asked = first_question(column, rows, price)
-    missing: float | None = None
+    apart = np.zeros(0)
     levels: list[Level] = []
     for cells, noise in asked.levels:
         edges = counts.snapped(cells)
         exact = counts.between(edges)
         last = len(levels) == len(asked.levels) - 1
-        if column.allows_null and last:
-            exact = np.append(exact, counts.missing)
-        # PRIVACY: every record is in at most one cell of a level, missing being one: L1 2, L2 sqrt 2.
+        if last:
+            exact = np.append(exact, counts.apart)
+        # PRIVACY: every record is in at most one cell of a level, special values and missing being some: L1 2, L2 √2.
         noisy = noise.added_to(exact, source).astype(np.float64)
-        if column.allows_null and last:
-            missing, noisy = float(noisy[-1]), noisy[:-1]
+        if last:
+            noisy, apart = np.split(noisy, [len(edges) - 1])
         levels.append(Level(edges[:-1], edges[1:], noisy, noise.deviation, noise.name))
     if asked.below is not None:
         _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source)
         _search(levels, counts, asked.below * (1 - FOR_PIECES), source)
-    unsure = asked.levels[-1][1].deviation if column.allows_null else 0.0
-    return ColumnMeasurement(column, tuple(levels), missing, unsure)
+    return ColumnMeasurement(column, tuple(levels), apart, asked.levels[-1][1].deviation)
 
 
 def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, source: RandomSource) -> bool:
@@ -202,5 +201,6 @@ def exact_column(counts: Counts, rows: int, *, most_cells: int, least_mass: floa
     some = np.flatnonzero(counts.present)
     edges = np.arange(counts.grid.size + 1) if counts.grid.edges is None else counts.grid.edges
     mass = counts.present[some].astype(np.float64)
-    segments = Segments(edges[some], edges[some + 1], mass, float(counts.missing))
+    special = counts.apart[: counts.grid.special].astype(np.float64)
+    segments = Segments(edges[some], edges[some + 1], mass, float(counts.missing), special)
     return marginal_of(column, segments, _SURE, most_cells, least_mass)

@@ -26,6 +26,7 @@ from rankveil.declare import Column
 from rankveil.declare.axis import Axis
 from rankveil.declare.dataset import Codings, Dataset
 from rankveil.declare.domain import MISSING, Codes, Grid
+from rankveil.declare.rule import RowRule
 
 _MOST_CELLS = 1 << 20
 _MOST_CODES = 1 << 24  # that are counted one by one: 64 MiB
@@ -37,7 +38,7 @@ _ONE = np.int32(1)
 
 @dataclass(frozen=True)
 class CountGrid:
-    """Public cells of one column: consecutive codes, and one more cell for missing where it may occur."""
+    """Public cells of one column: consecutive codes, then a cell for each special value, and one for missing."""
 
     column: Column
 
@@ -46,9 +47,18 @@ class CountGrid:
 
     @property
     def size(self) -> int:
-        """Number of codes, missing apart."""
+        """Number of codes, special values and missing apart."""
         domain = self.column.domain
         return domain.width + 1 if isinstance(domain, Grid) else domain.label_count
+
+    @property
+    def special(self) -> int:
+        return len(self.column.domain.special) if isinstance(self.column.domain, Grid) else 0
+
+    @property
+    def apart(self) -> int:
+        """Cells at the end: special values, and missing last."""
+        return self.special + int(self.column.allows_null)
 
     @cached_property
     def edges(self) -> NDArray[np.int64] | None:
@@ -81,13 +91,14 @@ class CountGrid:
 
     @property
     def cell_count(self) -> int:
-        """Cells, the one for missing included."""
-        cells = self.size if self.edges is None else len(self.edges) - 1
-        return cells + int(self.column.allows_null)
+        """Cells, those for special values and missing included."""
+        return (self.size if self.edges is None else len(self.edges) - 1) + self.apart
 
     def cells(self, codes: Codes) -> NDArray[np.int64]:
         """The cell of each code; missing last."""
         places = codes if self.edges is None else np.searchsorted(self.edges, codes, side="right") - 1
+        if self.special and self.edges is not None:
+            places = np.where(codes >= self.size, codes - self.size + len(self.edges) - 1, places)
         return np.where(codes == MISSING, self.cell_count - 1, places) if self.column.allows_null else places
 
 
@@ -104,7 +115,12 @@ class Counts:
 
     @property
     def present(self) -> NDArray[np.int64]:
-        return self.per_cell[:-1] if self.grid.column.allows_null else self.per_cell
+        return self.per_cell[: len(self.per_cell) - self.grid.apart]
+
+    @property
+    def apart(self) -> NDArray[np.int64]:
+        """Of special values, and of missing last."""
+        return self.per_cell[len(self.per_cell) - self.grid.apart :]
 
     @cached_property
     def _below(self) -> NDArray[np.int64]:
@@ -128,7 +144,7 @@ class NoCounts(Counts):
 
     @classmethod
     def of(cls, column: Column) -> NoCounts:
-        return cls(CountGrid(column), np.zeros(int(column.allows_null), np.int64))
+        return cls(CountGrid(column), np.zeros(CountGrid(column).apart, np.int64))
 
     def between(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.zeros(len(edges) - 1, np.int64)
@@ -189,7 +205,7 @@ class CellCounter:
             self.settle()
         if self._recent is None:
             # Filled, not np.zeros: such memory gets large pages where the system has them, which random places need.
-            self._recent = np.empty(self.grid.size + 1, np.int32)
+            self._recent = np.empty(self.grid.size + self.grid.special + 1, np.int32)
             self._recent.fill(0)
         if self.grid.size > _SPREAD_CODES:
             codes = np.sort(codes.astype(np.int32)).astype(np.intp)
@@ -213,8 +229,8 @@ class CellCounter:
         allows_null, edges = self.grid.column.allows_null, self.grid.edges
         if edges is None:
             return recent[: len(recent) - int(not allows_null)].astype(np.int64)
-        cells = np.add.reduceat(recent[:-1], edges[:-1], dtype=np.int64)
-        return np.append(cells, recent[-1]) if allows_null else cells
+        cells = np.add.reduceat(recent[: self.grid.size], edges[:-1], dtype=np.int64)
+        return np.append(cells, recent[self.grid.size : self.grid.size + self.grid.apart])
 
     def __add__(self, other: CellCounter) -> CellCounter:
         if self._recent_rows + other._recent_rows > _MOST_RECENT:
@@ -255,12 +271,12 @@ class _Counting:
 
 
 def count_columns(
-    dataset: Dataset, columns: Sequence[Column], *, only_checked: Sequence[str] = ()
+    dataset: Dataset, columns: Sequence[Column], *, only_checked: Sequence[str] = (), rules: tuple[RowRule, ...] = ()
 ) -> tuple[dict[str, Counts], int]:
     """One pass over the rows: counts of every column, and the number of rows.
 
-    `only_checked`: columns that are read and checked against the plan, but not counted yet.
+    `only_checked`: columns that are read and checked against the plan, but not counted. `rules`: what rows obey.
     """
     grids = {column.name: CountGrid(column) for column in columns}
-    state, rows = dataset.fold(_Counting(grids, tuple(only_checked)))
+    state, rows = dataset.fold(_Counting(grids, tuple(only_checked)), rules)
     return {name: Counts(grids[name], counter.settle()) for name, counter in state.items()}, rows

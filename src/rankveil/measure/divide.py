@@ -37,7 +37,7 @@ class Division:
 
 def divide(budget: Budget, rows: int, schema: Schema) -> Division:
     """The public rule."""
-    columns, lightest = len(schema.columns), rows / rules.FEWEST_BASE_CELLS
+    columns, lightest = len(schema.drawn), rows / rules.FEWEST_BASE_CELLS
     if columns == 1:
         return Division("none", Fraction(1), least_mass=lightest)
     tree = 2 * (columns - 1)  # the tables of a spanning tree, for half of the budget
@@ -71,7 +71,7 @@ def _base_cells(reach: float, columns: int) -> int:
 
 
 def _share_of_columns(schema: Schema, whole: Price, cells: int, reach: float) -> Fraction:
-    sizes = [min(CountGrid(column).size, cells) for column in schema.columns]
+    sizes = [min(CountGrid(column).size, cells) for column in schema.drawn]
     power, _ = cost_of(whole)
     alone = sum(((len(sizes) - 1) * size) ** power for size in sizes)
     most = rules.CELLS_PER_REACH * reach

@@ -37,8 +37,8 @@ class ColumnMeasurement:
 
     column: Column  # public
     levels: tuple[Level, ...]
-    missing: float | None = None  # noisy count; None where the plan allows none
-    missing_deviation: float = 0.0
+    apart: Floats = field(default_factory=lambda: np.zeros(0))  # noisy counts of special values, and of missing last
+    apart_deviation: float = 0.0
 
 
 @dataclass(frozen=True)

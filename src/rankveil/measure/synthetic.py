@@ -64,9 +64,9 @@ class CountedColumns:
 
 def counted(dataset: Dataset, cluster_size: int) -> CountedColumns:
     """One pass over the table, before anything is paid."""
-    bounded = [column for column in dataset.schema.columns if not column.private_bounds]
-    unbounded = [column.name for column in dataset.schema.columns if column.private_bounds]
-    counts, rows = count_columns(dataset, bounded, only_checked=unbounded)
+    bounded = [column for column in dataset.schema.drawn if not column.private_bounds]
+    others = [column.name for column in dataset.schema.columns if column not in bounded]
+    counts, rows = count_columns(dataset, bounded, only_checked=others, rules=dataset.schema.checks)
     return CountedColumns(dataset, counts, rows)
 
 
@@ -90,7 +90,7 @@ def planned(plan: Plan) -> list[Mechanism]:
     budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
     nobody = without_records(declare_alone(plan), rows)
     public = [column for column in nobody.schema.columns if not column.protected]
-    counts = {column.name: NoCounts.of(column) for column in nobody.schema.protected if not column.private_bounds}
+    counts = {column.name: NoCounts.of(column) for column in nobody.schema.asked if not column.private_bounds}
     given = CountedColumns(nobody, count_columns(nobody, public)[0] | counts, rows)
     return list(measure(given, budget, Unanswered(0)).notes)
 
@@ -134,12 +134,12 @@ class _Asking:
     def ask_columns(self, counts: Mapping[str, Counts]) -> None:
         """Every column by itself; public ones as everyone knows them."""
         most, least = self.division.cells, self.division.least_mass
-        for column in self.dataset.schema.columns:
+        for column in self.dataset.schema.drawn:
             if not column.protected:
                 self.marginals[column.name] = exact_column(
                     counts[column.name], self.rows, most_cells=most, least_mass=least
                 )
-        exact = {column.name: counts[column.name] for column in self.dataset.schema.protected}
+        exact = {column.name: counts[column.name] for column in self.dataset.schema.asked}
         self.asked, paid = paid_columns(exact, self.rows, self.budget, self.division.columns, self.source)
         fitted = even_columns if isinstance(self.source, Unanswered) else fit_columns
         self.marginals |= fitted(self.asked, self.rows, most_cells=most, least_mass=least)
@@ -269,7 +269,7 @@ class _Asking:
         return {name: self.marginals[name].small_cell_of(codes) for name, codes in next(mixed).items()}
 
     def _yes_no(self) -> list[str]:
-        protected = {column.name for column in self.dataset.schema.protected}
+        protected = {column.name for column in self.dataset.schema.asked}
         names = [
             name
             for name, marginal in self.marginals.items()

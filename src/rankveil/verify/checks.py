@@ -196,7 +196,8 @@ def _budget(read: Certificate) -> str:
 def _complete(read: Certificate) -> str:
     """Whether the list of shares can be the whole list."""
     named = {share.column for share in read.shares}
-    absent = [column.name for column in read.columns if column.role == "protected" and column.name not in named]
+    paid = [column.name for column in read.columns if column.role != "public" and column.derived is None]
+    absent = [name for name in paid if name not in named]
     if absent:
         raise Fails(f"{len(absent)} protected column(s) without a share, {absent[0]!r} among them")
     if not read.differentially_private:

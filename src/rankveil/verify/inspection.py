@@ -50,6 +50,7 @@ class Inspection:
         try:
             values: NDArray[np.float64] = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
             lower, upper, step = (float(str(text)) for text in (self.note.lower, self.note.upper, self.note.step))
+            special = [float(text) for text in self.note.special or ()]
         except (pa.ArrowException, ValueError):
             self.outside += len(array)
             return
@@ -58,7 +59,7 @@ class Inspection:
             steps = (values - lower) / step
             inside = (values >= lower - slack) & (values <= upper + slack)
             on_grid = np.abs(steps - np.rint(steps)) * step <= slack
-        self.outside += int(np.count_nonzero(~(inside & on_grid)))
+        self.outside += int(np.count_nonzero(~(inside & on_grid | np.isin(values, special))))
 
     def _see_dates(self, array: pa.Array) -> None:
         if is_text(array.type):

@@ -217,7 +217,10 @@ def entry_from(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: s
     entry: dict[str, Any] = {"kind": kind}
     if kind == "drop":
         return entry
-    entry |= {"null": values["null"], "role": "public" if values["public"] else "protected"}
+    weight = before.get("role") == "weight" and kind in ("integer", "number")
+    entry |= {"null": values["null"], "role": "public" if values["public"] else "weight" if weight else "protected"}
+    kept = ("derived", "special") if before.get("kind") == kind else ("derived",)
+    entry |= {key: before[key] for key in kept if before.get(key)}
     if kind in ("integer", "number"):
         entry |= {"scale": values["scale"] or "linear", "clamp": values["clamp"]}
         entry |= {"bounds": "private"} if values["private"] else _filled(values, "lower", "upper")

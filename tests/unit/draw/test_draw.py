@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rankveil.declare import Schema
 from rankveil.declare.domain import MISSING, Codes
-from rankveil.declare.schema import Never
 from rankveil.draw import rows
 from rankveil.draw.pieces import ByRank, RowMaker, law_of
 from rankveil.draw.rows import PIECE_ROWS, Piece, cut
@@ -38,6 +39,20 @@ def model(seed: int = 1) -> Model:
     products = SignProducts({("age", "trade"): 45.0}, 0.1)
     measured = Measurements(Schema(()), 105, marginals(), signs=products, linkage="copula")
     return fit(measured, Sampler(SeededSource(seed)))
+
+
+@dataclass(frozen=True)
+class Never:
+    """A rule: no row matches this combination."""
+
+    combination: dict[str, tuple[int, ...]]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.combination)
+
+    def holds(self, codes: Mapping[str, Codes]) -> NDArray[np.bool_]:
+        return ~np.logical_and.reduce([np.isin(codes[name], these) for name, these in self.combination.items()])
 
 
 def maker(count: int, impossible: tuple[dict[str, tuple[int, ...]], ...] = (), seed: int = 1) -> RowMaker:

@@ -416,7 +416,7 @@ def test_known_cells_stay_as_they_are() -> None:
     cells = started(measured.columns, known, 100, Sampler(SeededSource(1)))
     assert np.array_equal(cells[0], known["a"])
     found = fit(measured, Sampler(SeededSource(1)))
-    assert [mover.column for mover in found.movers] == [1], "only columns that are not known move"
+    assert [mover.columns for mover in found.movers] == [(1,)], "only columns that are not known move"
 
 
 def test_a_fit_is_given_measurements_and_nothing_else_of_the_table() -> None:

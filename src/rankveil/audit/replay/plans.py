@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
@@ -14,6 +14,7 @@ from rankveil.audit.replay.records import Values
 from rankveil.audit.replay.ways import Cells, Cuts, Way
 from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import Grid
+from rankveil.declare.expression import names_in, parse
 from rankveil.methods import method_named
 
 METHODS = ("synthetic", "synthetic", "synthetic", "aligned", "laplace", "unlinked", "multivariate")
@@ -29,6 +30,7 @@ _LABELS = (
     tuple(f"area {place}" for place in range(30)),
 )
 _NOTES = ("a note", "a longer note " * 300, None)  # in columns that are not released
+DERIVED = "follows"  # the name of a derived column
 _REORDERED = 100_000  # rows; more with public columns are shuffled through a file, by steps that are no single answer
 _TREE = "node,parent\nroot,\nA,root\nB,root\na1,A\na2,A\nb1,B\nb2,B\nb3,B\n"
 
@@ -79,7 +81,16 @@ def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
         name for name, entry in columns.items() if entry["kind"] in ("category", "ordinal") and "taxonomy" not in entry
     ]
     if method == "synthetic" and len(listed) > 1 and dice.chance(60):
-        content["impossible"] = [{name: columns[name]["categories"][0] for name in listed[:2]}]
+        first, second = ((name, columns[name]["categories"][0]) for name in listed[:2])
+        if dice.chance(50):
+            content["impossible"] = [dict((first, second))]
+        else:
+            content["rule"] = [
+                {"when": f"{first[0]} = {_quoted(first[1])}", "then": f"not {second[0]} = {_quoted(second[1])}"}
+            ]
+    missing = [name for name, entry in columns.items() if entry.get("null") and entry["kind"] != "drop"]
+    if method == "synthetic" and missing and dice.chance(40):
+        columns[DERIVED] = {"kind": "boolean", "derived": {"by": f"{missing[0]} is missing"}}
     kept = [name for name, entry in columns.items() if entry["kind"] != "drop"]
     if method == "synthetic" and len(kept) > 1 and dice.chance(30):
         content["interest"] = [dice.one_of(({"target": dice.one_of(kept)}, {"columns": kept[: 2 + dice.below(3)]}))]
@@ -99,12 +110,17 @@ def _integer(dice: Dice, method: str) -> dict[str, Any]:
     lower = dice.one_of((0, 0, 1, -50, 1 << 40))
     width = dice.one_of((1, 4, 20, 100, 5000, 10**6))
     step = dice.one_of((1, 1, 1, 7)) if width > 7 else 1
-    return entry | {
-        "lower": lower,
-        "upper": lower + width,
-        "step": step,
-        "scale": dice.one_of(("linear", "linear", "log")),
-    }
+    special = {"special": [dice.one_of((lower - 9, lower + 1))]} if method == "synthetic" and dice.chance(25) else {}
+    return (
+        entry
+        | special
+        | {
+            "lower": lower,
+            "upper": lower + width,
+            "step": step,
+            "scale": dice.one_of(("linear", "linear", "log")),
+        }
+    )
 
 
 def _number(dice: Dice, method: str) -> dict[str, Any]:
@@ -140,7 +156,10 @@ def _labels(dice: Dice, method: str) -> dict[str, Any]:
 def made_cells(dice: Dice, plan: Plan, way: Way, rows: int) -> Cells:
     """A table of this many rows: in no order, sorted, of few different records, or nearly all the same."""
     values = values_of(plan, way)
-    pool = [{name: column.plain(dice) for name, column in values.items()} for _ in range(min(rows, 200))]
+    pool = [
+        _obeying(plan, values, {name: column.plain(dice) for name, column in values.items()})
+        for _ in range(min(rows, 200))
+    ]
     if dice.chance(25):
         pool = [*pool[:2], *[pool[0]] * max(0, min(rows, 20) - 2)]
     elif dice.chance(40):
@@ -158,15 +177,47 @@ def neighbour(dice: Dice, plan: Plan, way: Way, cells: Cells) -> tuple[Cells, st
     place, where = dice.one_of(((0, "first row"), (rows - 1, "last row"), (dice.below(rows), "some row")))
     changed, words = {name: list(column) for name, column in cells.items()}, []
     values = values_of(plan, way)
-    protected = [name for name, column in values.items() if column.column.protected]
+    protected = [name for name, column in values.items() if column.column.protected and name != DERIVED]
     at_least = dice.one_of(protected)
     for name in protected:
         if name == at_least or dice.chance(50):
             what, changed[name][place] = values[name].awkward(dice)
             words.append(what)
+    record = _obeying(plan, values, {name: changed[name][place] for name in values}, protected)
+    for name, value in record.items():
+        changed[name][place] = value
     for name in plan.columns.keys() - values.keys():
         changed[name][place] = dice.one_of(_NOTES)
     return changed, f"{where}: {', '.join(words)}"
+
+
+def _obeying(
+    plan: Plan, values: Mapping[str, Values], record: dict[str, Any], free: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """The record, changed in one of the `free` columns if it breaks the plan's rule, its derived column computed."""
+    pairs = [tuple(entry.items()) for entry in plan.impossible]
+    pairs += [
+        tuple((name, (values[name].first,)) for name in sorted(names_in(parse(f"{rule.when} and {rule.then}", ""))))
+        for rule in plan.rule
+    ]
+    for pair in pairs:
+        if all(_same(record[name], values[name].first) for name, _ in pair):
+            name = next(name for name, _ in pair if free is None or name in free)
+            record = record | {name: values[name].second}
+    if DERIVED in record:
+        (source,) = names_in(parse(str(plan.columns[DERIVED].derived.by), ""))  # type: ignore[union-attr]
+        gone = getattr(record[source], "plain", record[source]) is None
+        record = record | {DERIVED: int(gone) if values[DERIVED].as_numbers else gone}
+    return record
+
+
+def _same(value: Any, label: Any) -> bool:
+    plain = getattr(value, "plain", value)
+    return bool(plain == label or str(plain).strip() == str(label))
+
+
+def _quoted(label: str) -> str:
+    return "'" + label.replace("'", "''") + "'"
 
 
 def _turned(cells: Cells, start: int) -> Cells:

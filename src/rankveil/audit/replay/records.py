@@ -64,6 +64,15 @@ class Values:
             value += dice.one_of((0, 1, max(half - 1, 0), half, half + 1))
         return value
 
+    @property
+    def first(self) -> Any:
+        """The first label."""
+        return self._at(0)
+
+    @property
+    def second(self) -> Any:
+        return self._at(1)
+
     def awkward(self, dice: Dice) -> tuple[str, Any]:
         """A value that containers may store in another way, and in words why."""
         offers: list[tuple[str, Callable[[], Any]]] = [("another value", lambda: self._some(dice))]
@@ -118,6 +127,8 @@ class Values:
         if not grid.whole:
             offers.append(("a fraction", lambda: float(inside) + float(grid.step) / 4))
             offers.append(("a decimal", lambda: Decimal(str(inside))))
+        if grid.special:
+            offers.append(("a special value", lambda: int(dice.one_of(grid.special))))
         if self.column.clamp:
             far = (10**20, 1 << 63, -(10**20), float("inf"), 1e300, (1 << 53) + 1)
             offers += [("a huge number", lambda: dice.one_of(far))] * 3
