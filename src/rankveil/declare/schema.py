@@ -24,6 +24,7 @@ from rankveil.declare.domain import (
 )
 from rankveil.declare.places import Fits, first_places
 from rankveil.declare.plan import DropColumn, InterestEntry, Plan, Role
+from rankveil.declare.unit import A_ROW, Unit
 from rankveil.engines import Table
 from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.engines.spelling import Marks
@@ -101,6 +102,7 @@ class Schema:
     columns: tuple[Column, ...]
     impossible: tuple[Combination, ...] = ()
     interest: tuple[Interest, ...] = ()
+    unit: Unit = A_ROW  # who is protected
 
     @property
     def rules(self) -> tuple[Never, ...]:
@@ -193,6 +195,7 @@ def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: M
         tuple(columns),
         tuple(_combination(entry, columns) for entry in plan.impossible),
         tuple(_interest(entry, columns) for entry in plan.interest),
+        plan.unit,
     )
 
 
