@@ -3,8 +3,9 @@
 Guarantee    None, on purpose: a draft shows limits and labels read from the data. It is for the person who holds the
              table, who replaces the guesses by what is publicly known. `release` refuses unconfirmed entries.
 Marked       Whatever another table of the same columns could have made different: kinds (left out is one), limits,
-             steps, formats, labels, whether values may be missing (either way), marks of numbers, the encoding.
-Not marked   The number of rows, which is public: neighbours have the same (docs/promise.md).
+             steps, formats, labels, whether values may be missing (either way), marks of numbers, the encoding, whether
+             a column tells persons apart.
+Not marked   The number of rows, which is public where neighbours have the same (docs/promise.md).
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rankveil.declare.domain import DEFAULT_NULL_TOKENS
+from rankveil.declare.identifiers import Identifier, Values, privacy_lines
 from rankveil.declare.plan import Plan
 from rankveil.declare.plan_file import toml_key, toml_text
 from rankveil.engines import Table
-from rankveil.engines.arrays import null_of
+from rankveil.engines.arrays import null_of, without
 from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.engines.spelling import Marks
 from rankveil.errors import TableError
@@ -113,8 +115,10 @@ class _Seen:
     numbers: dict[str, _Spelling] = field(default_factory=lambda: {mark: _Spelling(decimal=mark) for mark in ".,"})
     any_value: bool = False
     nested: bool = False  # lists, bytes and the like
+    values: Values = field(default_factory=Values)
 
     def add_texts(self, texts: pa.Array, null_tokens: tuple[str, ...]) -> None:
+        self.values.add(without(texts, null_tokens))
         for text in pc.unique(texts).to_pylist():
             if text is None or text in null_tokens:
                 self.missing = True
@@ -224,8 +228,14 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
     yield "[release]"
     yield f"method  = {toml_text(method)}"
     yield f"epsilon = {epsilon}"
-    yield f"expected_rows = {rows}  # counted, and public: a release has as many rows as its table"
+    yield f"expected_rows = {rows}  # counted, and public unless [privacy] says otherwise: then about so many"
     marks = _marks_of(table, seen)
+    by_column = {
+        name: marks if marks is not None and not _is_number(table.schema.field(name).type) else Marks() for name in seen
+    }
+    identifiers = {
+        name: found for name in seen if (found := _identifier(name, seen[name], by_column[name])) is not None
+    }
     reading: dict[str, str | None] = {}
     if any(part.encoding == GUESSED_ENCODING for part in table.parts):
         reading["encoding"] = GUESSED_ENCODING
@@ -237,10 +247,23 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
         yield "[table]"
         yield from (f"{key} = {toml_text(value)}" for key, value in read.items())
         yield f"unconfirmed = [{', '.join(map(toml_text, read))}]"
+    persons = list(privacy_lines(list(identifiers.values()))) if method == "synthetic" else []
+    yield from ["", *persons] if persons else []
     for name, found in seen.items():
         yield ""
-        as_text = not _is_number(table.schema.field(name).type)
-        yield from _column_lines(name, found, marks if marks is not None and as_text else Marks())
+        if name in identifiers:
+            yield f"[columns.{toml_key(name)}]"
+            yield 'kind = "drop"'
+            yield f"# {identifiers[name].why()}"
+            yield 'unconfirmed = ["kind"]'
+        else:
+            yield from _column_lines(name, found, by_column[name])
+
+
+def _identifier(name: str, found: _Seen, marks: Marks) -> Identifier | None:
+    kind = found.kind(marks)
+    labels = kind == "category" or (kind == "drop" and found.any_value and not found.nested)
+    return Identifier.of(name, found.values) if labels or kind == "integer" else None
 
 
 def _is_number(found: pa.DataType) -> bool:

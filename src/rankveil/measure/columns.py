@@ -4,8 +4,8 @@ Guarantee    Every column is measured at the price it is given: differentially p
 Argument     Levels that are asked whatever the answers are histograms over public cells, missing being one of them on
              the last: L1 2, L2 sqrt 2 each for a replaced record (T12; for others T50). Each further level counts
              disjoint parts of cells that the noisy counts above show to be heavy, cut along a public axis: for every
-             list of earlier answers it is a histogram over fixed cells, T12 again. The levels' parts of the price add up
-             to no more than the whole, along every list of answers (T2, T13, T14).
+             list of earlier answers it is a histogram over fixed cells, T12 again. The levels' parts of the price add
+             up to no more than the whole, along every list of answers (T2, T13, T14).
 Public rule  Labels and small domains: every value by itself, the whole price on one level. Wide domains: a first level
              of as many cells as records per unit of noise warrant, a second level, and a search down to single codes.
 Not covered  Which rows hold which values. What is made of the counts: fit/, which is post-processing.
