@@ -233,9 +233,8 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
     by_column = {
         name: marks if marks is not None and not _is_number(table.schema.field(name).type) else Marks() for name in seen
     }
-    identifiers = {
-        name: found for name in seen if (found := _identifier(name, seen[name], by_column[name])) is not None
-    }
+    looked_at = {name: _identifier(name, found, by_column[name]) for name, found in seen.items()}
+    identifiers = {name: each for name, each in looked_at.items() if each is not None}
     reading: dict[str, str | None] = {}
     if any(part.encoding == GUESSED_ENCODING for part in table.parts):
         reading["encoding"] = GUESSED_ENCODING

@@ -115,7 +115,7 @@ class Limiting:
 
     def _marked(self, batch: pa.RecordBatch, persons: pa.Array, words: Words) -> pa.Table:
         """Released columns, then the person and the hash of each row."""
-        arrays = [plain(batch.column(name)) for name in self.schema.names]
+        arrays = [_movable(batch.column(name)) for name in self.schema.names]
         names = list(self.schema.names)
         for _ in range(2):
             names.append(_unlike(names))
@@ -138,6 +138,12 @@ class Limiting:
 def _columns(schema: Schema) -> list[str]:
     assert schema.unit.person is not None  # noqa: S101 - asked for by `limited` alone
     return [*schema.names, schema.unit.person]
+
+
+def _movable(array: pa.Array) -> pa.Array:
+    """The same values in a form whose rows Arrow can pick."""
+    array = plain(array)
+    return array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
 
 
 def _row_words(columns: Sequence[Column], batch: pa.RecordBatch, words: Words) -> Words:
