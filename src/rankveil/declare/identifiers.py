@@ -1,8 +1,9 @@
 """Columns of a draft that look like identifiers: of rows, or of persons and households with several rows.
 
 Guarantee    None, like the draft itself: what is found here is a guess that somebody has to confirm or to strike out.
-Looked for   Many different values that are labels or whole numbers, and either a telling name, or values that hardly
-             repeat and are written like numbers of files: all of one length, or one after the other.
+Looked for   Many different values that are labels or whole numbers, and either a telling name, or values that are
+             written like ids: letters and digits together; or, where hardly any repeats, all of one length or one after
+             the other.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from rankveil.declare.plan_file import toml_text
 _MOST_COUNTED = 1 << 18  # different values; of more the first ones are counted
 _FEWEST = 30  # different values of an identifier
 _HARDLY_REPEATED = 0.95  # different values, of all rows
+_MANY = 0.1  # different values, of all rows
 _MOST_ROWS = 20  # of a person, that are proposed
 _KEPT = 0.9  # of the rows, by the proposal
-_LONG = 6  # digits of a number that may be one of a file
+_LONG, _LONGEST = 6, 30  # digits of a number that may be one of a file
 _PEOPLE = "person|patient|household|hh|family|member|client|customer|user|subject|participant|case|employee|student"
 _NAME = re.compile(
     rf"(^|[^a-z])(u?id|uuid|guid|pid|ssn)$|^id[^a-z]|^({_PEOPLE})s?$|({_PEOPLE})[^a-z]?(id|nr|no|num|number|key|code)$"
@@ -57,7 +59,8 @@ class Identifier:
         """None where it does not look like one. `found` are labels or whole numbers."""
         different = len(found.counts)
         unique = different >= _HARDLY_REPEATED * found.rows
-        if different < _FEWEST or not (_NAME.search(_words(name)) or (unique and _like_files(found.counts))):
+        like_ids = (unique and _like_files(found.counts)) or (different >= _MANY * found.rows and _coded(found.counts))
+        if different < _FEWEST or not (_NAME.search(_words(name)) or like_ids):
             return None
         return cls(name, different, not unique, _enough(found))
 
@@ -73,10 +76,15 @@ def _words(name: str) -> str:
 
 def _like_files(counts: Mapping[str, int]) -> bool:
     lengths = {len(text) for text in counts}
-    if not all(text.isdecimal() for text in counts):
+    if max(lengths) > _LONGEST or not all(text.isdecimal() for text in counts):
         return len(lengths) == 1 and not any(" " in text for text in counts)
     numbers = [int(text) for text in counts]
     return (len(lengths) == 1 and min(lengths) >= _LONG) or max(numbers) - min(numbers) < 1.5 * len(numbers)
+
+
+def _coded(counts: Mapping[str, int]) -> bool:
+    """Letters and digits together, as in p0017: neither names nor numbers."""
+    return all(text.isalnum() and not text.isalpha() and not text.isdecimal() for text in counts)
 
 
 def _enough(found: Values) -> int:

@@ -87,6 +87,16 @@ class Unit:
         )
 
     @property
+    def caveat(self) -> str:
+        """What ε does not mean here."""
+        if self.neighbours == "replace":
+            return ""
+        return (
+            " Between two guesses about what somebody's rows say, ε counts twice: a replacement is a removal and an"
+            " addition."
+        )
+
+    @property
     def definition(self) -> str:
         """What neighbours are, in full."""
         if self == A_ROW:
@@ -97,7 +107,7 @@ class Unit:
         if self.person is None:
             return (
                 "Two tables are neighbours if one has one record more than the other, with any values the plan allows."
-                " The plan is public; the number of rows is not, and is released with noise."
+                " The plan is public; the number of rows is not, and is released with noise." + self.caveat
             )
         limited = (
             f" Of each person {self._used}, chosen by a keyed hash of that person's own rows; which rows are"
@@ -107,7 +117,7 @@ class Unit:
             return (
                 "Two tables are neighbours if one has all rows of one person more than the other, however many, with"
                 f" any values the plan allows.{limited} The plan is public; the number of rows and the number of"
-                " persons are not."
+                f" persons are not.{self.caveat}"
             )
         public = "The plan and the number of persons are public" + ("." if self.rows_public else "; rows are not.")
         return (

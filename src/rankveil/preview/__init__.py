@@ -127,6 +127,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         for mechanism in mechanisms
         if mechanism.column in columns
     ]
+    budget = (plan.release.epsilon, plan.release.delta)
     linkage, about_linkage = _linkage(method, mechanisms, schema)
     return Preview(
         method=method,
@@ -140,7 +141,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         expectations=tuple(expectation for _, outlook in outlooks for expectation in outlook.expectations),
         linkage=linkage,
         choice=choice(plan, counted, mechanisms),
-        meaning=in_words(plan.release.epsilon, plan.release.delta) if method.differentially_private else "",
+        meaning=in_words(*budget) + plan.unit.caveat if method.differentially_private else "",
         protects=plan.unit.who if method.differentially_private else "nobody",
         warnings=(*_grouped(outlooks), *([about_linkage] if about_linkage else [])),
     )
