@@ -19,6 +19,7 @@ from rankveil._version import __version__
 from rankveil.consent import weak
 from rankveil.declare import Column, Plan
 from rankveil.declare.domain import Nominal
+from rankveil.declare.unit import A_ROW, Neighbours, Unit
 from rankveil.draw.rows import Rows
 from rankveil.fragments import Facts, fragment
 from rankveil.ledger import Reservation
@@ -30,10 +31,6 @@ from rankveil.privacy import Theorem, cited
 from rankveil.write import FileFormat, Written
 
 FORMAT = 2
-NEIGHBOURS = (
-    "Two tables are neighbours if they have the same number of rows and differ in one record, whose protected values"
-    " may be any the plan allows. The number of rows and the plan are public."
-)
 NEIGHBOURS_WITH_PUBLIC = (
     " Columns marked public are known to everyone and released as they are: nobody is protected in them, and"
     " neighbours agree on them."
@@ -116,6 +113,25 @@ class Settings(_Part):
     k: int | None
 
 
+class UnitNote(_Part):
+    """Who is protected, where that is not a row replaced by another."""
+
+    neighbours: Neighbours = Field(description="'replace' by another one, or 'add-remove': there or not.")
+    persons: bool = Field(description="All rows of a person together, not a row by itself.")
+    rows: int = Field(ge=1, description="How many rows of a person are used at most; 1 for rows by themselves.")
+
+    @classmethod
+    def of(cls, unit: Unit) -> UnitNote | None:
+        if unit == A_ROW:
+            return None
+        return cls(neighbours=unit.neighbours, persons=unit.person is not None, rows=unit.rows)
+
+    @property
+    def unit(self) -> Unit:
+        """The same, but for the name of the column that says whose a row is: that is nobody's business."""
+        return Unit(self.neighbours, "" if self.persons else None, self.rows)
+
+
 class InterestNote(_Part):
     """What the plan is interested in: a target, or columns that go together."""
 
@@ -192,6 +208,7 @@ class Certificate(_Part):
         description="What carries the guarantee, the method's own theorem first; or what refutes a claimed one."
     )
     neighbours: str
+    protects: UnitNote | None = Field(None, description="Whom, if not a row that is replaced by another.")
     epsilon: str | None = Field(description="The proven ε; null if there is none.")
     delta: str | None
     accounting: Accounting | None = Field(
@@ -233,6 +250,10 @@ class Certificate(_Part):
         """How shares of ρ are counted; certificates from before there was a choice say nothing."""
         return self.accounting or "concentrated"
 
+    @property
+    def unit(self) -> Unit:
+        return A_ROW if self.protects is None else self.protects.unit
+
     def to_json(self) -> str:
         return self.model_dump_json(indent=2) + "\n"
 
@@ -253,6 +274,7 @@ class Certificate(_Part):
             ("method", self.method),
             ("guarantee", guarantee),
             *([("accounting", ACCOUNTINGS[self.accounting])] if self.accounting else []),
+            *([("protected", self.unit.who)] if self.differentially_private else []),
             ("neighbours", self.neighbours),
             *(("theorem", f"{one.id} {one.title}. {one.sentence}") for one in self.theorems[:1]),
             *([("it rests on", ", ".join(f"{one.id} {one.title}" for one in rest))] if rest else []),
@@ -301,10 +323,11 @@ def certify(
         method=method.name,
         differentially_private=method.differentially_private,
         for_release=for_release,
-        statement=statement_for(method, epsilon, delta, for_release=for_release),
+        statement=statement_for(method, epsilon, delta, plan.unit, for_release=for_release),
         reason=method.why_not or None,
-        theorems=theorems_for(method, shares, columns, delta, accounting),
-        neighbours=NEIGHBOURS + (NEIGHBOURS_WITH_PUBLIC if public else ""),
+        theorems=theorems_for(method, shares, columns, delta, accounting, plan.unit),
+        neighbours=plan.unit.definition + (NEIGHBOURS_WITH_PUBLIC if public else ""),
+        protects=UnitNote.of(plan.unit),
         epsilon=plain(epsilon) if method.differentially_private else None,
         delta=plain(delta or Decimal(0)) if method.differentially_private else None,
         accounting=accounting,
@@ -326,13 +349,15 @@ def certify(
     )
 
 
-def statement_for(method: Method, epsilon: Decimal, delta: Decimal | None, *, for_release: bool) -> str:
+def statement_for(
+    method: Method, epsilon: Decimal, delta: Decimal | None, unit: Unit = A_ROW, *, for_release: bool
+) -> str:
     """The certificate's first sentence."""
     if not method.differentially_private:
         text = f"NOT differentially private. {method.holds}"
     else:
         amount = f"ε = {plain(epsilon)}" + ("" if delta is None else f" and δ = {plain(delta)}")
-        text = f"{method.holds[:-1]} with {amount}, for tables of one size that differ in one record."
+        text = f"{method.holds[:-1]} with {amount}, {unit.differ}."
         text += f" {in_words(epsilon, delta)}" if needs_words(epsilon, delta) else ""
     return text if for_release else "NOT FOR RELEASE: drawn from a fixed seed. " + text
 
@@ -357,9 +382,12 @@ def theorems_for(
     columns: Sequence[ColumnNote],
     delta: Decimal | Fraction | None,
     accounting: Accounting | None = None,
+    unit: Unit = A_ROW,
 ) -> tuple[TheoremNote, ...]:
     """What a certificate cites: the method's own, then those of its shares, each once."""
     ids = [*method.theorems, *(one for share in shares for one in share.theorems)]
+    ids += ["T50"] if unit != A_ROW else []
+    ids += ["T51"] if unit.person is not None else []
     ids += ["T46" if accounting == "gaussian" else "T4"] if method.differentially_private and delta else []
     ids += ["T28"] if method.differentially_private and any(column.role == "public" for column in columns) else []
     return tuple(map(TheoremNote.of, cited(ids)))

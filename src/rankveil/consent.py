@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rankveil.declare import Plan
+from rankveil.declare.unit import A_ROW
 from rankveil.errors import GuaranteeError, PlanError
 from rankveil.meaning import LARGE_DELTA, NEEDS_CONSENT, beyond, in_words
 from rankveil.methods import Method, method_named
@@ -61,6 +62,18 @@ def _refuse_misfit(plan: Plan, method: Method) -> None:
             raise PlanError(
                 f"The method {method.name} does not keep to `{entry}`.", remedy="Remove its entries, or use synthetic."
             )
+    if plan.unit != A_ROW and method.name != "synthetic":
+        raise PlanError(
+            f"The method {method.name} protects single rows of a table whose size is public, and [privacy] asks for"
+            f" {plan.unit.who}.",
+            remedy="Remove [privacy], or use synthetic.",
+        )
+    if plan.unit != A_ROW and any(getattr(entry, "role", "") == "public" for entry in plan.columns.values()):
+        raise PlanError(
+            "Public columns are released row by row, so that everybody sees how many rows there are; with this"
+            " [privacy] nobody may.",
+            remedy='Remove role = "public", or [privacy].',
+        )
     if plan.interest and method.name != "synthetic":
         raise PlanError(
             f"The method {method.name} does not look at `interest`.", remedy="Remove its entries, or use synthetic."

@@ -77,7 +77,7 @@ class Method:
 def budget_of(plan: Plan) -> Budget:
     """All that a release by this plan may spend."""
     delta = plan.release.delta
-    return Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
+    return Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta), protects=plan.unit)
 
 
 def _on_records(step: Callable[[Records, int], Any]) -> Callable[[Dataset, int], Any]:

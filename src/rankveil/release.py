@@ -15,6 +15,8 @@ from rankveil.certificate import Certificate, certify
 from rankveil.consent import check_consent, weak
 from rankveil.declare import Plan, declare
 from rankveil.declare.dataset import Dataset
+from rankveil.declare.persons import limited
+from rankveil.declare.unit import A_ROW
 from rankveil.engines import Engine, RowsDone, Table, engine_for, first_rows, metered
 from rankveil.errors import BudgetError
 from rankveil.fragments import fragment
@@ -102,15 +104,19 @@ def release(
 
     progress("reading the table and grouping")
     meter = metered(rows_done)
-    prepared = method.prepare(Dataset(schema, opened, engine, meter), plan.release.k or 1)
-    method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
-    # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
-    booking = _entered(ledger, plan, method, opened, engine, reference, name, clock) if source.releasable else Booking()
-    budget = budget_of(plan)
+    with limited(Dataset(schema, opened, engine, meter), source) as dataset:
+        prepared = method.prepare(dataset, plan.release.k or 1)
+        method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
+        # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
+        booking = (
+            _entered(ledger, plan, method, opened, engine, reference, name, clock) if source.releasable else Booking()
+        )
+        budget = budget_of(plan)
+        with booking.stands():
+            progress("drawing noise")
+            protected = method.protect(prepared, budget, source)
+            del prepared  # exact counts can be millions of numbers
     with booking.stands():
-        progress("drawing noise")
-        protected = method.protect(prepared, budget, source)
-        del prepared  # exact counts can be millions of numbers
         progress("linking columns")
         rows = method.rows(protected, budget, source)
         del protected
@@ -150,7 +156,8 @@ def _entered(
     name: str,
     clock: Callable[[], datetime],
 ) -> Booking:
-    said = [method.name, *(f"{what} accepted" for what in weak(plan, method))]
+    protected = [f"protects {plan.unit.who}"] if plan.unit != A_ROW else []
+    said = [method.name, *protected, *(f"{what} accepted" for what in weak(plan, method))]
     return Booking.enter(
         path,
         table,

@@ -88,6 +88,12 @@ FOR_SIGNS = Fraction(1, 5)
 LARGEST_SIGN_NOISE = 0.4
 """Of the records: deviation of a sign product beyond which it says nothing, and nothing links columns."""
 
+FOR_ROWS = Fraction(1, 50)
+"""Part of the budget for the number of rows, where that is not public: its noise moves totals, and hardly a share."""
+
+MOST_NOISE_ON_ROWS = 1_000_000
+"""Rows: deviation of noise on their number beyond which a release is refused, for it might be as long as that."""
+
 INTEREST = 4.0
 """How many times a table counts that the plan is interested in."""
 

@@ -26,6 +26,7 @@ from rankveil.audit.tables import Setting
 from rankveil.declare import Records, Schema
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Grid
+from rankveil.declare.unit import Sensitivity
 from rankveil.fit.marginal import OrderedMarginal
 from rankveil.measure import choose, columns, parities, synthetic
 from rankveil.measure.budget import Budget, Noise, Price
@@ -215,7 +216,7 @@ def test_a_channel_with_twice_its_epsilon_is_caught(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("only", ["scores of tables", "scores of tables, with δ", "two rounds"])
 def test_scores_with_half_their_noise_are_caught(only: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "SCORE_CHANGE", 1)
+    monkeypatch.setattr(choose, "score_change", lambda protects: Sensitivity(1, 1))
     found = first_refutation("synthetic", only=only)
     assert found is not None
     assert found.kind == "exact"

@@ -151,15 +151,10 @@ def test_dense_prints_published_figures_beside_ours(
     assert (result["ahead"], result["compared"]) == ({"3": 1}, {"3": 1})
     dense.main(arguments)
     assert "| tiny | 3 | 0.9000 / 0." in capsys.readouterr().out
-    dense.main([*arguments, "--equal-neighbours"])
-    assert "TRIAL" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("epsilon", ["0.1", "3.2"])
-def test_the_trial_with_equal_neighbours_doubles_rho_and_not_more(epsilon: str) -> None:
-    larger = dense.with_half_the_variance(epsilon, dense.DELTA)
-    ratio = dense.rho(larger, dense.DELTA) / dense.rho(epsilon, dense.DELTA)
-    assert 2 * (1 - 1e-4) < ratio <= 2
+    dense.main([*arguments, "--neighbours", "add-remove", "--json"])
+    with_noisy_size = json.loads(capsys.readouterr().out)
+    assert with_noisy_size["neighbours"] == "add-remove"
+    assert with_noisy_size["cells"][0]["ours"] != cell["ours"]
 
 
 def test_ceiling_shows_the_learner_and_the_propensity_for_every_epsilon_and_size(

@@ -87,7 +87,8 @@ def test_every_key_of_a_section_is_described_with_its_default(heading: str, mode
 
 
 def test_the_plans_sections_are_those_described() -> None:
-    assert set(Plan.model_fields) == {"release", "publication", "table", "impossible", "rule", "interest", "columns"}
+    entries = {"release", "publication", "table", "privacy", "impossible", "rule", "interest", "columns"}
+    assert set(Plan.model_fields) == entries
 
 
 def test_the_default_texts_for_missing_are_listed() -> None:

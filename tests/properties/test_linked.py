@@ -23,6 +23,7 @@ from rankveil.audit.watch import Watch
 from rankveil.declare import Column, Schema
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import MISSING, Grid
+from rankveil.declare.unit import Sensitivity
 from rankveil.draw.synthetic import draw
 from rankveil.engines import open_table
 from rankveil.fit.model import fit
@@ -205,7 +206,7 @@ def test_scores_cost_their_price_and_no_less(price: Price) -> None:
 
 @pytest.mark.parametrize("price", PRICES, ids=str)
 def test_scores_with_half_their_change_are_caught(price: Price, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "SCORE_CHANGE", 1)
+    monkeypatch.setattr(choose, "score_change", lambda protects: Sensitivity(1, 1))
     assert lost(*worst_scores(price)) > 1.9 * price.amount
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rankveil.declare import Plan
+from rankveil.declare.unit import Unit
 from rankveil.ledger import Identity, Ledger
 from rankveil.verify import verify
 from rankveil.web.jobs import job_named, releases_of
@@ -547,3 +548,25 @@ role = "weight"
     assert job is not None
     until(lambda: not job.status().running)
     assert job.status().state == "done", job.status()
+
+
+# Who is protected
+
+
+def test_who_is_protected_is_confirmed_and_changed_on_the_columns_page(visitor: Visitor) -> None:
+    lines = [f"p{number % 40},{number % 7}" for number in range(100)]
+    working = visitor.upload("patient_id,ward\n" + "\n".join(lines) + "\n")
+    assert working.plan().guesses["[privacy]"] == ("person", "rows_per_person")
+    text = visitor.get(f"/w/{working.id}/columns").text
+    assert "Who is protected: any one person, with up to 3 rows" in text
+    assert "2 columns and who is protected" in text
+    here = f"/w/{working.id}/columns/privacy"
+    said = {"version": "0", "neighbours": "replace", "person": "patient_id", "rows_per_person": "2"}
+    assert visitor.post(here, said | {"rows_per_person": "0"}).status_code == 422
+    assert visitor.post(here, said | {"person": "ward"}).status_code == 422
+    assert visitor.post(here, said | {"version": "3"}).status_code == 409
+    assert visitor.post(here, said).status_code == 303
+    assert working.plan().unit == Unit("replace", "patient_id", 2)
+    assert "[privacy]" not in working.plan().guesses
+    assert visitor.post(here, {"version": "1", "neighbours": "add-remove", "person": ""}).status_code == 303
+    assert working.plan().unit == Unit("add-remove")

@@ -41,6 +41,7 @@ from rankveil.certificate import plain
 from rankveil.declare import Column, Plan, declare
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Codes, Grid
+from rankveil.declare.unit import A_ROW
 from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
 from rankveil.evaluate.results import INTERNAL
@@ -238,13 +239,16 @@ def _prepared(method: Method, plan: Plan, dataset: Dataset, source: RandomSource
         return _lists(method, dataset, plan.release.k or 1, budget, source)
     if not method.differentially_private:
         return _published(method, dataset, plan.release.k or 1, budget, source)
-    epsilon = float(budget.epsilon)
+    twice = plan.unit.neighbours == "add-remove"  # another value is one row less and one row more
+    epsilon = float(budget.epsilon) * (2 if twice else 1)
     caveat = "" if budget.delta is None else " With a δ, an outcome whose probability is about δ may say more."
-    says = f"Not attacked: by its ε no attacker can multiply odds by more than e^ε.{caveat}"
+    says = f"Not attacked: by its ε no attacker can multiply odds by more than {'e^2ε' if twice else 'e^ε'}.{caveat}"
     return _Prepared(lambda row, column: bounded(column, epsilon), dataset.schema.protected, "upper bound", says)
 
 
 def _refuse_misfit(method: Method, plan: Plan) -> None:
+    if plan.unit != A_ROW and method.name != "synthetic":
+        raise PlanError(f"The method {method.name} does not protect {plan.unit.who}.", remedy="Attack synthetic.")
     if method.needs_clusters and plan.release.k is None:
         raise PlanError(f"The method {method.name} forms clusters and no k is given.", remedy="Give a k.")
     unbounded = [name for name, entry in plan.columns.items() if getattr(entry, "bounds", "public") == "private"]

@@ -114,7 +114,7 @@ class WatchedBudget(Budget):
     def carve(self, fraction: Fraction, purpose: str) -> Budget:
         """Not a purchase: what is bought from the carved budget is written down as it is bought."""
         price = Budget.spend(self, fraction, purpose)
-        carved = WatchedBudget(self.epsilon, self.delta, watch=self.watch)
+        carved = WatchedBudget(self.epsilon, self.delta, protects=self.protects, watch=self.watch)
         carved.whole = price
         return carved
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankveil.preview import Part, Preview
 
 _BAR = 60  # characters
-_LOOKS = {"column": ("█", "blue"), "linkage": ("▓", "yellow"), "bounds": ("░", "white")}
+_LOOKS = {"column": ("█", "blue"), "linkage": ("▓", "yellow"), "bounds": ("░", "white"), "rows": ("▒", "white")}
 
 
 def show_dry_run(plan: Plan, *, counted: int | None, as_json: bool) -> None:
@@ -42,7 +42,7 @@ def show_dry_run(plan: Plan, *, counted: int | None, as_json: bool) -> None:
         click.echo("\nWorth knowing")
         for warning in looked.warnings:
             click.echo(f"- {warning}")
-    click.echo(f"\nWhat would hold: {looked.method.holds}")
+    click.echo(f"\nWhat would hold: {looked.method.holds} Protected: {looked.protects}.")
     read = "of the table only the number of rows was read" if counted is not None else "no table was read"
     click.echo(f"Dry run: {read}, nothing was written, no budget was spent.")
     if plan.guesses:

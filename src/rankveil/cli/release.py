@@ -124,10 +124,13 @@ def command(
 
 
 def _rows_of(table: str, plan: Plan, engine: Engine | None) -> int | None:
-    """How many rows the table has; None if it is not there and the plan says how many to expect."""
+    """How many rows the table has; None if that is not public, or the plan says it and the table is not there."""
+    from rankveil.declare.unit import A_ROW
     from rankveil.engines import LocalEngine
     from rankveil.errors import TableError
 
+    if plan.unit != A_ROW:
+        return None
     try:
         opened = (engine or LocalEngine()).open(table, separator=plan.table.separator, encoding=plan.table.encoding)
     except TableError:

@@ -15,6 +15,7 @@ from rankveil.compare.grid import RESAMPLED, Cell, plan_for
 from rankveil.compare.held import on_scale_of
 from rankveil.declare import Plan, Records
 from rankveil.declare.dataset import Dataset
+from rankveil.declare.persons import limited
 from rankveil.errors import RankveilError
 from rankveil.evaluate import Evaluation, learning_scores, measure_all
 from rankveil.evaluate.measuring import on_common_ranges
@@ -71,12 +72,15 @@ class Bench:
             again = self._resampled(original)
             return self._figures(measure_all(original, again), self._learnt(again)), ""
         method, budget = method_named(cell.method), budget_of(plan_for(self.plan, cell))
-        rows = method.drawn(self._group(cell), budget, self.source)
+        with limited(self.dataset, self.source) as used:
+            rows = method.drawn(self._group(cell, used), budget, self.source)
         released = on_scale_of(original, Records(rows.schema, rows.collected(), rows.row_count))
         found = measure_all(*on_common_ranges(original, released), row_aligned=rows.row_aligned)
         return self._figures(found, self._learnt(released)), rows.linkage
 
-    def _group(self, cell: Cell) -> Any:
+    def _group(self, cell: Cell, used: Dataset) -> Any:
+        if used is not self.dataset:  # rows were left out, by another key each time
+            return method_named(cell.method).prepare(used, cell.k or 1)
         wanted = (cell.method, cell.k)
         if self._grouped is None or self._grouped[0] != wanted:
             self._grouped = None  # one grouping at a time in memory

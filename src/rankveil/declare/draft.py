@@ -4,8 +4,8 @@ Guarantee    None, on purpose: a draft shows limits and labels read from the dat
              table, who replaces the guesses by what is publicly known. `release` refuses unconfirmed entries.
 Marked       Whatever another table of the same columns could have made different: kinds (left out is one), limits,
              steps, formats, labels, whether values may be missing (either way), special values, columns that others
-             decide, marks of numbers, the encoding.
-Not marked   The number of rows, which is public: neighbours have the same (docs/promise.md).
+             decide, marks of numbers, the encoding, whether a column tells persons apart.
+Not marked   The number of rows, which is public where neighbours have the same (docs/promise.md).
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rankveil.declare.domain import DEFAULT_NULL_TOKENS
+from rankveil.declare.identifiers import Identifier, Values, privacy_lines
 from rankveil.declare.plan import Plan
 from rankveil.declare.plan_file import toml_key, toml_text
 from rankveil.declare.proposals import Decisions, Few, looks_special, special_values
 from rankveil.engines import Table
-from rankveil.engines.arrays import null_of
+from rankveil.engines.arrays import null_of, without
 from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.engines.spelling import Marks
 from rankveil.errors import TableError
@@ -134,8 +135,10 @@ class _Seen:
     numbers: dict[str, _Spelling] = field(default_factory=lambda: {mark: _Spelling(decimal=mark) for mark in ".,"})
     any_value: bool = False
     nested: bool = False  # lists, bytes and the like
+    values: Values = field(default_factory=Values)
 
     def add_texts(self, texts: pa.Array, null_tokens: tuple[str, ...]) -> None:
+        self.values.add(without(texts, null_tokens))
         for text in pc.unique(texts).to_pylist():
             if text is None or text in null_tokens:
                 self.missing = True
@@ -268,8 +271,13 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
     yield "[release]"
     yield f"method  = {toml_text(method)}"
     yield f"epsilon = {epsilon}"
-    yield f"expected_rows = {rows}  # counted, and public: a release has as many rows as its table"
+    yield f"expected_rows = {rows}  # counted, and public unless [privacy] says otherwise: then about so many"
     marks = _marks_of(table, seen)
+    by_column = {
+        name: marks if marks is not None and not _is_number(table.schema.field(name).type) else Marks() for name in seen
+    }
+    looked_at = {name: _identifier(name, found, by_column[name]) for name, found in seen.items()}
+    identifiers = {name: each for name, each in looked_at.items() if each is not None}
     reading: dict[str, str | None] = {}
     if any(part.encoding == GUESSED_ENCODING for part in table.parts):
         reading["encoding"] = GUESSED_ENCODING
@@ -281,13 +289,25 @@ def _lines(table: Table, seen: dict[str, _Seen], rows: int, method: str, epsilon
         yield "[table]"
         yield from (f"{key} = {toml_text(value)}" for key, value in read.items())
         yield f"unconfirmed = [{', '.join(map(toml_text, read))}]"
-    of_column = {
-        name: marks if marks is not None and not _is_number(table.schema.field(name).type) else Marks() for name in seen
-    }
-    decided = _decided(table, seen, of_column) if method == "synthetic" else {}
+    persons = list(privacy_lines(list(identifiers.values()))) if method == "synthetic" else []
+    yield from ["", *persons] if persons else []
+    kept = {name: found for name, found in seen.items() if name not in identifiers}
+    decided = _decided(table, kept, by_column) if method == "synthetic" else {}
     for name, found in seen.items():
         yield ""
-        yield from _column_lines(name, found, of_column[name], decided.get(name), special=method == "synthetic")
+        if name in identifiers:
+            yield f"[columns.{toml_key(name)}]"
+            yield 'kind = "drop"'
+            yield f"# {identifiers[name].why()}"
+            yield 'unconfirmed = ["kind"]'
+        else:
+            yield from _column_lines(name, found, by_column[name], decided.get(name), special=method == "synthetic")
+
+
+def _identifier(name: str, found: _Seen, marks: Marks) -> Identifier | None:
+    kind = found.kind(marks)
+    labels = kind == "category" or (kind == "drop" and found.any_value and not found.nested)
+    return Identifier.of(name, found.values) if labels or kind == "integer" else None
 
 
 def _is_number(found: pa.DataType) -> bool:

@@ -31,6 +31,7 @@ from pydantic import (
 )
 
 from rankveil.declare.reading import keeps_days
+from rankveil.declare.unit import Neighbours, Unit
 from rankveil.engines.content import TextReading
 from rankveil.engines.source import MOST_COLUMNS
 from rankveil.engines.spelling import Marks
@@ -41,7 +42,7 @@ _LARGEST_PLAN = 8 << 20
 LARGEST_INTEGER = (1 << 53) - 1  # floating point holds every integer up to here, and rounds none beyond to one of them
 _MOST_DIGITS = 40
 _MOST_SPECIAL = 50
-TABLE_PART = "[table]"  # how guesses about the file as a whole are listed beside those about columns
+TABLE_PART, PRIVACY_PART = "[table]", "[privacy]"  # how guesses of these parts are listed beside those about columns
 
 
 def _of_sane_size(number: Decimal) -> Decimal:
@@ -266,7 +267,7 @@ class CategoryColumn(_Labelled):
 
 
 class DropColumn(_ColumnEntry):
-    """Not released, not read."""
+    """Not released; not read either, unless `[privacy] person` names it."""
 
     kind: Literal["drop"]
 
@@ -341,6 +342,30 @@ class TableEntry(_Guessable):
         return self
 
 
+class PrivacyEntry(_Guessable):
+    """Who is protected: a row, or all rows of a person (method synthetic)."""
+
+    neighbours: Neighbours = Field(
+        "replace",
+        description="'replace': one unit is replaced by another; 'add-remove': it is there or not, and the number of"
+        " rows is not public.",
+    )
+    person: str | None = Field(None, description="The column, of kind drop, that tells whose row a row is.")
+    rows_per_person: PositiveInteger | None = Field(
+        None, description="How many rows of a person are used, at most; surplus ones are left out."
+    )
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if (self.person is None) != (self.rows_per_person is None):
+            raise ValueError("person and rows_per_person go together: give both or neither")
+        return self
+
+    @property
+    def unit(self) -> Unit:
+        return Unit(self.neighbours, self.person, self.rows_per_person or 1)
+
+
 class PublicationEntry(_Entry):
     """What the release is called where it is published. Public: it stands on the certificate."""
 
@@ -375,6 +400,7 @@ class Plan(_Entry):
     release: ReleaseEntry
     publication: PublicationEntry = PublicationEntry()
     table: TableEntry = TableEntry()
+    privacy: PrivacyEntry = PrivacyEntry()
     impossible: tuple[dict[str, tuple[str, ...]], ...] = Field(
         (), description="Combinations of labels that cannot occur: column -> label or labels (method synthetic)."
     )
@@ -467,6 +493,19 @@ class Plan(_Entry):
         plan._file_sha256 = self.file_sha256
         return plan
 
+    @model_validator(mode="after")
+    def _person_is_left_out(self) -> Self:
+        person = self.privacy.person
+        if person is not None and not isinstance(self.columns.get(person), DropColumn):
+            there = "is to be released" if person in self.columns else "is not among its columns"
+            raise ValueError(f'privacy.person names {person!r}, which {there}: declare that column with kind = "drop"')
+        return self
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.privacy.unit
+
     @property
     def folder(self) -> Path:
         """Where the plan's relative paths start."""
@@ -479,10 +518,10 @@ class Plan(_Entry):
 
     @property
     def guesses(self) -> dict[str, tuple[str, ...]]:
-        """Column name, or TABLE_PART -> entries nobody has confirmed."""
-        table = {TABLE_PART: self.table.unconfirmed} if self.table.unconfirmed else {}
-        # A column of that very name is hidden behind the table until the table is confirmed, and then refused itself.
-        return {name: entry.unconfirmed for name, entry in self.columns.items() if entry.unconfirmed} | table
+        """Column name, TABLE_PART or PRIVACY_PART -> entries nobody has confirmed."""
+        parts: list[tuple[str, _Guessable]] = [(TABLE_PART, self.table), (PRIVACY_PART, self.privacy)]
+        # A column of that very name is hidden behind the part until the part is confirmed, and then refused itself.
+        return {name: part.unconfirmed for name, part in [*self.columns.items(), *parts] if part.unconfirmed}
 
     @property
     def text_reading(self) -> TextReading:
@@ -498,6 +537,7 @@ class Plan(_Entry):
         unsaid = {"publication"} if self.publication == PublicationEntry() else set()
         # Plans that do not use an entry keep their fingerprint.
         unsaid |= {name for name in ("interest", "rule") if not getattr(self, name)}
+        unsaid |= {"privacy"} if self.privacy == PrivacyEntry() else set()
         said = self.model_dump(exclude=unsaid)
         for column in said["columns"].values():
             for name in ("derived", "special"):

@@ -9,7 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from rankveil.declare.plan import ColumnEntry, Plan, TableEntry
+from rankveil.declare.plan import ColumnEntry, Plan, PrivacyEntry, TableEntry
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONG = 100
@@ -24,15 +24,19 @@ def plan_toml(plan: Plan) -> str:
 
 def _parts(plan: Plan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield "[release]", {"method": plan.release.method, **plan.release.model_dump(exclude_defaults=True)}
-    publication, table = plan.publication.model_dump(exclude_defaults=True), _worth_writing(plan.table)
-    yield from ((heading, said) for heading, said in (("[publication]", publication), ("[table]", table)) if said)
+    parts = {
+        "[publication]": plan.publication.model_dump(exclude_defaults=True),
+        "[table]": _worth_writing(plan.table),
+        "[privacy]": _worth_writing(plan.privacy),
+    }
+    yield from ((heading, said) for heading, said in parts.items() if said)
     yield from (("[[impossible]]", combination) for combination in plan.impossible)
     yield from (("[[rule]]", rule.model_dump(exclude_none=True)) for rule in plan.rule)
     yield from (("[[interest]]", interest.model_dump(exclude_none=True)) for interest in plan.interest)
     yield from ((f"[columns.{toml_key(name)}]", _worth_writing(entry)) for name, entry in plan.columns.items())
 
 
-def _worth_writing(entry: ColumnEntry | TableEntry) -> dict[str, Any]:
+def _worth_writing(entry: ColumnEntry | TableEntry | PrivacyEntry) -> dict[str, Any]:
     """What differs from its default, and what is a guess: nobody confirms what is not shown."""
     shown = entry.model_dump(exclude_defaults=True)
     return {key: value for key, value in entry.model_dump().items() if key in shown or key in entry.unconfirmed}

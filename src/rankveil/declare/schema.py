@@ -39,6 +39,7 @@ from rankveil.declare.rule import (
     stated,
     told_apart,
 )
+from rankveil.declare.unit import A_ROW, Unit
 from rankveil.engines import Table
 from rankveil.engines.dialect import GUESSED_ENCODING
 from rankveil.engines.spelling import Marks
@@ -103,6 +104,7 @@ class Schema:
     columns: tuple[Column, ...]
     stated: tuple[Stated, ...] = ()  # rules of the plan
     interest: tuple[Interest, ...] = ()
+    unit: Unit = A_ROW  # who is protected
 
     @cached_property
     def scope(self) -> Scope:
@@ -226,7 +228,7 @@ def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: M
         )
     stated_rules = [impossible(number + 1, entry) for number, entry in enumerate(plan.impossible)]
     stated_rules += [stated(number + 1, entry) for number, entry in enumerate(plan.rule)]
-    bare = Schema(tuple(_derived(plan, columns)), tuple(stated_rules))
+    bare = Schema(tuple(_derived(plan, columns)), tuple(stated_rules), unit=plan.unit)
     bare = replace(bare, interest=tuple(each for entry in plan.interest for each in _interest(entry, bare)))
     for rule in bare.stated:
         bare.scope.check(rule)

@@ -136,10 +136,10 @@ class Content:
 
 
 def _lanes(rows: Words) -> Words:
-    return np.array([_mixed(rows ^ lane).sum(dtype=np.uint64) for lane in _LANES], np.uint64)
+    return np.array([mixed(rows ^ lane).sum(dtype=np.uint64) for lane in _LANES], np.uint64)
 
 
-def _mixed(words: Words) -> Words:
+def mixed(words: Words) -> Words:
     """Every bit of a word spread over all of it, in place."""
     words ^= words >> _32
     words *= _FIRST
@@ -219,7 +219,7 @@ def _of_numbers(array: pa.Array) -> Words:
     missing = np.isnan(numbers)
     words = numbers.view(np.uint64)
     words ^= _NUMBERS
-    return _marked(_mixed(words), array, missing)
+    return _marked(mixed(words), array, missing)
 
 
 def _of_moments(array: pa.Array, reading: _ColumnReading | None = None) -> Words:
@@ -230,7 +230,7 @@ def _of_moments(array: pa.Array, reading: _ColumnReading | None = None) -> Words
     times = values_of(array.cast(pa.int64()))
     if reading is not None and reading.date_format is not None:
         times = times - times % _DAY
-    return _marked(_mixed(times.view(np.uint64) ^ _MOMENTS), array, None)
+    return _marked(mixed(times.view(np.uint64) ^ _MOMENTS), array, None)
 
 
 def _marked(words: Words, array: pa.Array, missing: NDArray[np.bool_] | None) -> Words:
@@ -248,11 +248,11 @@ def _of_texts(texts: pa.Array, reading: _ColumnReading | None = None) -> Words:
     absent = values_of(filled(pc.or_kleene(among(texts, missing), pc.is_null(texts)), False))
     lower = pc.utf8_lower(texts)
     truths = ("true", "false") if reading is None or not reading.truth else (*TRUE_TEXTS, *FALSE_TEXTS)
-    words = _of_bytes(pc.if_else(among(lower, truths), lower, texts))
+    words = text_words(pc.if_else(among(lower, truths), lower, texts))
     moments = _matching(texts, _MOMENT)
     words[moments] = _of_moment_texts(texts.filter(value_array(moments)), words[moments], reading)
     clocks = _matching(texts, _CLOCK)
-    words[clocks] = _of_bytes(_without_last_zeros(texts.filter(value_array(clocks))))
+    words[clocks] = text_words(_without_last_zeros(texts.filter(value_array(clocks))))
     spelled = texts if reading is None else respelled(texts, reading.marks)
     numbers = _matching(spelled, _NUMBER)
     # Arrow reads neither '+5' nor '5.' the same way everywhere; Python does.
@@ -307,7 +307,7 @@ def _is_moment(text: str) -> bool:
     return True
 
 
-def _of_bytes(texts: pa.Array) -> Words:
+def text_words(texts: pa.Array) -> Words:
     """Words of texts as they are written: a polynomial in their bytes."""
     if not len(texts):
         return np.zeros(0, np.uint64)
@@ -322,12 +322,12 @@ def _of_bytes(texts: pa.Array) -> Words:
         places = np.arange(len(codes)) - np.repeat(starts, lengths)
         terms = _letters()[codes] * _powers(int(lengths.max()))[places]
         words[full] += np.add.reduceat(terms, starts[full])
-    return _mixed(words)
+    return mixed(words)
 
 
 @cache
 def _letters() -> Words:
-    return _mixed(np.arange(1, 257, dtype=np.uint64) * _POWER)
+    return mixed(np.arange(1, 257, dtype=np.uint64) * _POWER)
 
 
 def _powers(count: int) -> Words:

@@ -10,6 +10,7 @@ Argument     The state does not depend on how the rows are cut into batches or i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -37,6 +38,25 @@ class Fold(Protocol, Generic[State]):
     def step(self, state: State, batch: pa.RecordBatch) -> State: ...
 
     def merge(self, first: State, second: State) -> State: ...
+
+
+class Regrouping(Protocol):
+    """Rows put together that belong together, and what is kept of them.
+
+    Deterministic, and pickled like a fold. `kept` may be asked of parts of a group first: that changes nothing.
+    """
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    @property
+    def groups(self) -> int: ...
+
+    def grouped(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.Table]]:
+        """Rows of a batch by the number of their group."""
+
+    def kept(self, rows: pa.Table) -> pa.Table:
+        """What stays of rows of a group."""
 
 
 RowProgress = Callable[[int], None]
@@ -110,6 +130,9 @@ class Engine(Protocol):
         """What `task` makes of each item, in their order. The task may run more than once for an item."""
 
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State: ...
+
+    def regroup(self, table: Table, work: Regrouping, progress: RowProgress = silent) -> AbstractContextManager[Table]:
+        """What is kept of every group of rows, as a table that is there until the end of the context."""
 
     def frame(self, rows: RowsToCome[Any], like: Table) -> Any:
         """Rows as a table of the kind that `like` is."""

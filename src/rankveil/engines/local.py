@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -18,8 +19,9 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from rankveil.engines.engine import Fold, Item, Made, Map, RowProgress, RowsToCome, State, silent
+from rankveil.engines.engine import Fold, Item, Made, Map, Regrouping, RowProgress, RowsToCome, State, silent
 from rankveil.engines.source import open_table
+from rankveil.engines.spill import regrouped
 from rankveil.engines.table import Piece, Table
 
 T = TypeVar("T")
@@ -52,6 +54,9 @@ class LocalEngine:
         # Few pieces: one reader, which uses threads of its own.
         reader = _Turns(_read(pieces, columns, threads=True))
         return _shared_out(reader, lambda: reader, threads, work, progress)
+
+    def regroup(self, table: Table, work: Regrouping, progress: RowProgress = silent) -> AbstractContextManager[Table]:
+        return regrouped(table.name, work, lambda spilling: self.fold(table, spilling, progress))
 
     def frame(self, rows: RowsToCome[Any], like: Table) -> Any:
         return like.rebuild(rows.whole())

@@ -2,8 +2,9 @@
 
 Guarantee    Differentially private at the price it is given.
 Argument     Values are counted over public cells that double in width on both sides of zero. One replacement moves one
-             count: L1 2, L2 sqrt 2. Bounds are read off the noisy counts alone; then inputs are clamped to the
-             released bounds, which are public from here on: T15. Bounds read off the data would not do: T37.
+             count: L1 2, L2 sqrt 2 (for other units T50). Bounds are read off the noisy counts alone; then inputs are
+             clamped to the released bounds, which are public from here on: T15. Bounds read off the data would not do:
+             T37.
 Reading      A cell counts as occupied if its noisy count exceeds a threshold. A bound a few doublings too wide costs
              next to nothing and one fifteen too wide costs the column, so the threshold grows with the number of
              doublings beyond the widest cell that is occupied: noise alone passes the j-th with a probability of at
@@ -94,7 +95,8 @@ def _paid(columns: Sequence[Column], budget: Budget) -> tuple[Price, Budget, Mec
     """The price of all bounds, taken from the budget; what is left; and the line for the certificate."""
     names = [column.name for column in columns if column.private_bounds]
     price = budget.spend(_SHARE, "bounds")
-    note = price.note(", ".join(names), "noisy histogram for bounds", "L1 2, L2 √2", ("T15", price.noise_theorem))
+    sensitivity = str(price.protects.of_counts)
+    note = price.note(", ".join(names), "noisy histogram for bounds", sensitivity, ("T15", price.noise_theorem))
     return price, budget.carve(budget.left, "after bounds"), note
 
 
@@ -124,7 +126,7 @@ def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Data
     """The dataset with released bounds for the columns that asked for them."""
     wanted = [column for column in dataset.schema.protected if column.private_bounds]
     counts, _ = dataset.fold(_BoundCounting({column.name: Doubling.of(column) for column in wanted}))
-    noise = (price / len(wanted)).laplace_or_gaussian(l1=2, l2_squared=2)
+    noise = (price / len(wanted)).on_counts()
     bounded = {}
     for column in wanted:
         # PRIVACY: one histogram per column, at an even part of the price.

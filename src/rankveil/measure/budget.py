@@ -24,6 +24,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.declare.unit import A_ROW, Sensitivity, Unit
 from rankveil.errors import PlanError
 from rankveil.measure.accounting import USUAL_PARTS, Accounting, better, rho_within, smoothing
 from rankveil.noise import (
@@ -49,11 +50,12 @@ class Mechanism:
     epsilon: Fraction | None  # None: paid in rho, or not differentially private
     scale: Fraction | None = None  # of the noise, in units of the column's axis or of semantic distance
     scale_in_units: float | None = None  # the same in the column's own units, where the axis is linear
-    sensitivity: str = ""  # what one record can change, in words
+    sensitivity: str = ""  # what one record, or person, can change, in words
     clusters: int | None = None
     rho: Fraction | None = None  # where a δ is allowed
     theorems: tuple[str, ...] = ()  # that carry it, by id
     accounting: Accounting | None = None  # in which ρ is counted
+    protects: Unit = A_ROW  # who is
 
 
 @dataclass(frozen=True)
@@ -63,15 +65,23 @@ class Price:
     unit: Literal["epsilon", "rho"]
     amount: Fraction
     accounting: Accounting = "gaussian"  # of ρ; noise bought for Gaussian accounting is enough for the other one, too
+    protects: Unit = A_ROW
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Price:
         """What a line of the budget paid."""
         if mechanism.epsilon is not None:
-            return cls("epsilon", mechanism.epsilon)
+            return cls("epsilon", mechanism.epsilon, protects=mechanism.protects)
         if mechanism.rho is None:
             raise ValueError(f"{mechanism.name} has no price")
-        return cls("rho", mechanism.rho, mechanism.accounting or "gaussian")
+        return cls("rho", mechanism.rho, mechanism.accounting or "gaussian", mechanism.protects)
+
+    def on_counts(self, tables: int = 1) -> Noise:
+        """Noise for counts over disjoint cells, or for so many lists of them at once, for whom the price protects."""
+        return self.noise_for(self.protects.of_counts * tables)
+
+    def noise_for(self, change: Sensitivity) -> Noise:
+        return self.laplace_or_gaussian(change.l1, change.l2_squared)
 
     def laplace_or_gaussian(self, l1: int | Fraction, l2_squared: int | Fraction) -> Noise:
         """Noise that makes integers with these sensitivities cost this price: discrete Laplace, or Gaussian with δ."""
@@ -108,6 +118,7 @@ class Price:
             sensitivity=sensitivity,
             theorems=theorems,
             accounting=None if pure else self.accounting,
+            protects=self.protects,
         )
 
     def __truediv__(self, parts: int) -> Price:
@@ -154,13 +165,15 @@ class Budget:
     whole: Price = field(init=False)
     spent: list[tuple[str, Fraction]] = field(default_factory=list)  # what for, which fraction of the whole
     parts: int = USUAL_PARTS  # into which it will about be divided: chooses the accounting, and nothing else
+    protects: Unit = A_ROW
 
     def __post_init__(self) -> None:
         if self.delta is None:
-            self.whole = Price("epsilon", self.epsilon)
+            self.whole = Price("epsilon", self.epsilon, protects=self.protects)
         else:
             accounting = better(self.epsilon, self.delta, self.parts)
-            self.whole = Price("rho", rho_within(self.epsilon, self.delta, accounting), accounting)
+            rho = rho_within(self.epsilon, self.delta, accounting)
+            self.whole = Price("rho", rho, accounting, self.protects)
 
     def part(self, fraction: Fraction) -> Price:
         """What a fraction of the whole would be, without spending it: for public rules."""
@@ -178,7 +191,7 @@ class Budget:
         price = self.spend(fraction, purpose)
         carved = Budget.__new__(Budget)
         carved.epsilon, carved.delta, carved.whole, carved.spent = self.epsilon, self.delta, price, []
-        carved.parts = self.parts
+        carved.parts, carved.protects = self.parts, self.protects
         return carved
 
     @property

@@ -2,8 +2,9 @@
 
 Guarantee    Differentially private at the price it is given.
 Argument     The score of a table is the L1 distance of its exact counts from what is expected without measuring it, a
-             constant rounded to integers. One replacement changes a table by 2 in L1, hence a score by at most 2: T18.
-             All scores get noise at once: L1 2·C and L2 2·sqrt(C) for C candidates. What is chosen from noisy scores,
+             constant rounded to integers. A score changes by no more than its table does in L1, c, which is 2 for a
+             replaced record: T18 (for other units T50). All scores get noise at once: L1 c·C and L2 c·sqrt(C) for C
+             candidates. What is chosen from noisy scores,
              and how the budget is divided among the chosen, is post-processing of them.
 Rule         With Gaussian noise at a price of rho_i a table of s_i cells is off by s_i·sqrt(2/pi)/sqrt(rho_i) in L1,
              of which the fit leaves a part (rules.LEFT_BY_FIT). Divided at best, rho_i is in proportion to s_i^(2/3),
@@ -24,12 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil import rules
+from rankveil.declare.unit import Sensitivity, Unit
 from rankveil.measure.budget import Price
 from rankveil.measure.measurements import Floats
 from rankveil.measure.tables import Columns
 from rankveil.noise import RandomSource
-
-SCORE_CHANGE = 2
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,12 @@ class Scores:
     strength: Floats  # from 0, as near to what is expected as chance allows, to 1, as far from it as can be
 
 
+def score_change(protects: Unit) -> Sensitivity:
+    """Of one score: a distance in L1 changes by no more than what it is measured from."""
+    change = protects.of_counts.l1
+    return Sensitivity(change, change**2)
+
+
 def noisy_scores(
     exact: Sequence[NDArray[np.int64]], expected: Sequence[Floats], rows: int, price: Price, source: RandomSource
 ) -> Scores:
@@ -60,8 +66,8 @@ def noisy_scores(
         ],
         dtype=np.int64,
     )
-    noise = price.laplace_or_gaussian(l1=SCORE_CHANGE * len(scores), l2_squared=SCORE_CHANGE**2 * len(scores))
-    # PRIVACY: all scores in one vector; each changes by at most 2.
+    # PRIVACY: all scores in one vector; each changes by no more than its table does.
+    noise = price.noise_for(score_change(price.protects) * len(scores))
     noisy = noise.added_to(scores, source).astype(np.float64)
     # The mean distance of a Poisson number from its mean: sqrt(2 mean / pi), and 2 mean where that is less.
     means = [np.maximum(model, 0.0) for model in expected]
@@ -96,7 +102,10 @@ def choose(
 
 def cost_of(price: Price) -> tuple[float, float]:
     """The power of the rule, and the mean size of noise on a count at the price 1."""
-    return (1 / 2, 2.0) if price.unit == "epsilon" else (2 / 3, math.sqrt(2 / math.pi))
+    change = price.protects.of_counts
+    if price.unit == "epsilon":
+        return 1 / 2, float(change.l1)
+    return 2 / 3, math.sqrt(float(change.l2_squared) / math.pi)
 
 
 def in_parts(amounts: Floats) -> list[Fraction]:

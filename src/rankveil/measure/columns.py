@@ -1,11 +1,11 @@
 """Measuring columns by themselves: noisy counts over nested public cells, refined where there is something to see.
 
-Guarantee    Every column is measured at the price it is given: differentially private for replacing one record.
+Guarantee    Every column is measured at the price it is given: differentially private for whom the price protects.
 Argument     Levels that are asked whatever the answers are histograms over public cells, special values and missing
-             being some of them on the last: L1 2, L2 sqrt 2 each (T12). Each further level counts disjoint parts of
-             cells that the noisy counts above show to be heavy, cut along a public axis: for every list of earlier
-             answers it is a histogram over fixed cells, T12 again. The levels' parts of the price add up to no more
-             than the whole, along every list of answers (T2, T13, T14).
+             being some of them on the last: L1 2, L2 sqrt 2 each for a replaced record (T12; for others T50). Each
+             further level counts disjoint parts of cells that the noisy counts above show to be heavy, cut along a
+             public axis: for every list of earlier answers it is a histogram over fixed cells, T12 again. The levels'
+             parts of the price add up to no more than the whole, along every list of answers (T2, T13, T14).
 Public rule  Labels and small domains: every value by itself, the whole price on one level. Wide domains: a first level
              of as many cells as records per unit of noise warrant, a second level, and a search down to single codes.
 Not covered  Which rows hold which values. What is made of the counts: fit/, which is post-processing.
@@ -76,7 +76,7 @@ class Question:
 def first_question(column: Column, rows: int, price: Price) -> Question:
     """The public rule, by the number of records per unit of noise and the size of the domain."""
     axis = Axis.of(column)
-    whole = _noise(price)
+    whole = price.on_counts()
     if not isinstance(column.domain, Grid):
         return Question(((np.arange(axis.size + 1), whole),), None)
     reach = rows / whole.deviation
@@ -88,12 +88,13 @@ def first_question(column: Column, rows: int, price: Price) -> Question:
         for_cells = Fraction(1) if reach < LOOK_INTO_FROM[price.unit] else FOR_CELLS
     below = None if for_cells == 1 else price * (1 - for_cells)
     if len(cells) - 1 <= GROUPS_FROM[price.unit]:
-        return Question(((cells, _noise(price * for_cells)),), below)
+        return Question(((cells, (price * for_cells).on_counts()),), below)
     groups = np.append(cells[:-1:GROUP_SIZE], axis.size)
     if len(cells) <= axis.size:
         groups = np.union1d(groups, axis.cut(1))
     for_groups = for_cells * FOR_GROUPS
-    return Question(((groups, _noise(price * for_groups)), (cells, _noise(price * (for_cells - for_groups)))), below)
+    fine, coarse = price * (for_cells - for_groups), price * for_groups
+    return Question(((groups, coarse.on_counts()), (cells, fine.on_counts())), below)
 
 
 def column_note(column: Column, rows: int, price: Price) -> Mechanism:
@@ -105,7 +106,8 @@ def column_note(column: Column, rows: int, price: Price) -> Mechanism:
     what = f"histogram{groups}" if single else f"counts of {asked.cells} cells{groups}{below}"
     theorems = ("T13", "T14") if asked.below is not None else ("T13",) if groups else ("T12",)
     name = f"{asked.levels[-1][1].name}, {what}"
-    return price.note(column.name, name, "L1 2, L2 √2 per level", (*theorems, price.noise_theorem))
+    sensitivity = f"{price.protects.of_counts} per level"
+    return price.note(column.name, name, sensitivity, (*theorems, price.noise_theorem))
 
 
 def planned_columns(columns: Sequence[Column], rows: int, budget: Budget, share: Fraction) -> list[Mechanism]:
@@ -128,10 +130,6 @@ def paid_columns(
     return measured, notes
 
 
-def _noise(price: Price) -> Noise:
-    return price.laplace_or_gaussian(l1=2, l2_squared=2)
-
-
 def measure_columns(
     counts: Mapping[str, Counts], rows: int, prices: Mapping[str, Price], source: RandomSource
 ) -> dict[str, ColumnMeasurement]:
@@ -150,7 +148,7 @@ def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> 
         last = len(levels) == len(asked.levels) - 1
         if last:
             exact = np.append(exact, counts.apart)
-        # PRIVACY: every record is in at most one cell of a level, special values and missing being some: L1 2, L2 √2.
+        # PRIVACY: every record is in at most one cell of a level, special values and missing being some: T12, T50.
         noisy = noise.added_to(exact, source).astype(np.float64)
         if last:
             noisy, apart = np.split(noisy, [len(edges) - 1])
@@ -164,13 +162,13 @@ def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> 
 def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, source: RandomSource) -> bool:
     """One more level inside the heavy cells of the last one; False if there are none."""
     above, axis = levels[-1], Axis.of(counts.grid.column)
-    noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
+    noise = price.on_counts()
     heavy = np.flatnonzero((above.noisy > HEAVY * noise.deviation) & (above.high - above.low > 1))
     cells = [counts.snapped(axis.split(int(above.low[cell]), int(above.high[cell]), pieces)) for cell in heavy]
     cells = [edges for edges in cells if len(edges) > 2]
     if not cells:
         return False
-    # PRIVACY: parts of disjoint cells that earlier answers and a public axis fix, in one histogram: L1 2, L2 sqrt 2.
+    # PRIVACY: parts of disjoint cells that earlier answers and a public axis fix, in one histogram: T12, T50.
     exact = np.concatenate([counts.between(edges) for edges in cells])
     noisy = noise.added_to(exact, source).astype(np.float64)
     low, high = (np.concatenate([edges[part] for edges in cells]) for part in (slice(-1), slice(1, None)))
@@ -181,7 +179,7 @@ def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, sour
 def _search(levels: list[Level], counts: Counts, price: Price, source: RandomSource) -> None:
     """Down to single codes inside heavy cells, by as many levels as the widest of them needs."""
     above = levels[-1]
-    alone = price.laplace_or_gaussian(l1=2, l2_squared=2)
+    alone = price.on_counts()
     heavy = above.noisy > HEAVY * alone.deviation
     widest = int((above.high - above.low)[heavy].max(initial=1))
     depth = max(1, math.ceil(math.log(widest, SEARCH_PIECES) - 1e-9))

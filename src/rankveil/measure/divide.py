@@ -40,8 +40,8 @@ def divide(budget: Budget, rows: int, schema: Schema) -> Division:
     columns, lightest = len(schema.drawn), rows / rules.FEWEST_BASE_CELLS
     if columns == 1:
         return Division("none", Fraction(1), least_mass=lightest)
-    tree = 2 * (columns - 1)  # the tables of a spanning tree, for half of the budget
-    deviation = budget.part(Fraction(1, 2)).laplace_or_gaussian(l1=tree, l2_squared=tree).deviation
+    # The tables of a spanning tree, for half of the budget.
+    deviation = budget.part(Fraction(1, 2)).on_counts(columns - 1).deviation
     reach = rows / deviation
     if reach >= rules.RECORDS_FOR_TABLES:
         cells = _base_cells(reach, columns)

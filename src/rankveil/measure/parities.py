@@ -6,13 +6,15 @@ Argument     Every record has a sign in each of b columns, and a parity is the s
              only if an odd number of its columns changed. Of the products of k columns those are
                  N_k(p) = sum over odd j of C(p, j) C(b - p, k - j),
              so the loss is at most the largest, over p, of the sum over k of 2 N_k(p) / scale_k with Laplace noise, and
-             of 4 N_k(p) / (2 variance_k) with Gaussian noise: T47.
+             of 4 N_k(p) / (2 variance_k) with Gaussian noise: T47. An added record changes every product by 1. For
+             whole persons T50: these are norms, which grow r times, and the second one r² times.
 Arithmetic   Integer sums, exact integer noise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import comb
@@ -21,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil import rules
+from rankveil.declare.unit import Sensitivity, Unit
 from rankveil.measure.budget import Noise, Price
 from rankveil.measure.measurements import TableMeasurement
 from rankveil.measure.tables import Counted
@@ -40,13 +43,25 @@ def parity_noise(price: Price, columns: int, orders: Sequence[int]) -> dict[int,
     Products of three columns get more noise than those of two: there are more of them, and each says less.
     """
     factor = {order: rules.NOISE_OF_ORDER[order] for order in orders}
-    flips = range(columns + 1)
-    l1 = max(sum(2 * changing(columns, p, k) / factor[k] for k in orders) for p in flips)
-    l2_squared = max(sum(4 * changing(columns, p, k) / factor[k] ** 2 for k in orders) for p in flips)
+    change = parity_change(price.protects, columns, factor)
     return {
-        order: price.laplace_or_gaussian(l1=factor[order] * l1, l2_squared=factor[order] ** 2 * l2_squared)
-        for order in orders
+        order: price.laplace_or_gaussian(l1=times * change.l1, l2_squared=times**2 * change.l2_squared)
+        for order, times in factor.items()
     }
+
+
+def parity_change(protects: Unit, columns: int, factor: Mapping[int, Fraction]) -> Sensitivity:
+    """Of all products of these orders, each divided by the factor of its order."""
+    flips = range(columns + 1)
+    replaced = Sensitivity(
+        max(sum(2 * changing(columns, p, k) / each for k, each in factor.items()) for p in flips),
+        max(sum(4 * changing(columns, p, k) / each**2 for k, each in factor.items()) for p in flips),
+    )
+    added = Sensitivity(
+        sum((comb(columns, k) / each for k, each in factor.items()), Fraction(0)),
+        sum((comb(columns, k) / each**2 for k, each in factor.items()), Fraction(0)),
+    )
+    return protects.sensitivity(replaced, added)
 
 
 def orders_worth(price: Price, columns: int, rows: int) -> tuple[int, ...]:
@@ -88,9 +103,9 @@ def _signed(table: NDArray[np.int64]) -> int:
     return int(table)
 
 
-def parity_part(columns: int, unit: str) -> float:
+def parity_part(columns: int, price: Price) -> float:
     """What all pairs together weigh in the division of the budget: as a table with so many cells."""
-    pairs = comb(columns, 2)
-    l1 = max(2 * changing(columns, p, 2) for p in range(columns + 1))
-    l2_squared = max(4 * changing(columns, p, 2) for p in range(columns + 1))
-    return pairs * (l1 / 2 if unit == "epsilon" else float(Fraction(l2_squared, 2)) ** 0.5)
+    change, of_counts = parity_change(price.protects, columns, {2: Fraction(1)}), price.protects.of_counts
+    if price.unit == "epsilon":
+        return comb(columns, 2) * float(change.l1 / of_counts.l1)
+    return comb(columns, 2) * math.sqrt(change.l2_squared / of_counts.l2_squared)

@@ -1,10 +1,11 @@
 """Everything that the method `synthetic` measures: the only code of it that sees counts and draws noise.
 
 Guarantee    The measurements are differentially private with the whole budget: pure ε, or (ε, δ).
-Argument     Bounds (bounds.py), columns by themselves (columns.py), parities (parities.py), scores (choose.py), tables
-             and sign products (signs.py) each cost the part of the budget noted for them; the parts add up to at most
-             the whole, and `Budget` refuses to hand out more: T29. Cells come from released numbers. What is asked next
-             may depend on every answer so far (adaptive composition, T2); fitted models in between are post-processing.
+Argument     The number of rows (size.py) and bounds (bounds.py) where they are not public, columns by themselves
+             (columns.py), parities (parities.py), scores (choose.py), tables and sign products (signs.py) each cost the
+             part of the budget noted for them; the parts add up to at most the whole, and `Budget` refuses to hand out
+             more: T29. Cells come from released numbers. What is asked next may depend on every answer so far (adaptive
+             composition, T2); fitted models in between are post-processing.
              Public columns are read in a random order (T28, T45).
 Public rule  With few records per unit of noise only the signs of columns are compared, and with fewer still nothing
              (divide.py).
@@ -34,7 +35,7 @@ from rankveil.fit.marginal import Marginal, SmallCells
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
 from rankveil.measure.budget import Budget, Mechanism, Price
-from rankveil.measure.choose import choose, cost_of, noisy_scores
+from rankveil.measure.choose import choose, cost_of, noisy_scores, score_change
 from rankveil.measure.columns import exact_column, paid_columns
 from rankveil.measure.counts import Counts, NoCounts, count_columns
 from rankveil.measure.disorder import out_of_order
@@ -47,8 +48,9 @@ from rankveil.measure.measurements import (
     SignProducts,
     TableMeasurement,
 )
-from rankveil.measure.parities import measure_parities, orders_worth, parity_part
-from rankveil.measure.signs import measure_signs, sign_noise
+from rankveil.measure.parities import measure_parities, orders_worth, parity_change, parity_part
+from rankveil.measure.signs import measure_signs, sign_change, sign_noise
+from rankveil.measure.size import released_size
 from rankveil.measure.tables import Columns, Counted, count_tables, grouped
 from rankveil.noise import Law, RandomSource, Sampler, SeededSource
 
@@ -71,10 +73,13 @@ def counted(dataset: Dataset, cluster_size: int) -> CountedColumns:
 
 
 def measure(given: CountedColumns, budget: Budget, source: RandomSource) -> Measurements:
-    """Columns by themselves; then what the public rule can afford of how they depend on each other."""
-    found = with_bounds(given.dataset, given.counts, budget, source)
-    division = divide(found.budget, given.rows, found.dataset.schema)
-    asking = _Asking(found.dataset, given.rows, found.budget, source, division, list(found.notes))
+    """The number of rows; columns by themselves; then what the public rule can afford of what links them."""
+    if budget.whole.protects != given.dataset.schema.unit:
+        raise ValueError("the budget is for other people than the table was read for")
+    size = released_size(given.rows, budget, source, answered=not isinstance(source, Unanswered))
+    found = with_bounds(given.dataset, given.counts, size.budget, source)
+    division = divide(found.budget, size.rows, found.dataset.schema)
+    asking = _Asking(found.dataset, size.rows, found.budget, source, division, [*size.notes, *found.notes])
     asking.ask_columns(found.counts)
     if division.linkage == "tables":
         asking.ask_tables()
@@ -87,7 +92,7 @@ def planned(plan: Plan) -> list[Mechanism]:
     """What would be asked, and at what price, for the number of rows that the plan expects: `measure` without data."""
     rows = plan.release.expected_rows or rules.ASSUMED_ROWS
     delta = plan.release.delta
-    budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta))
+    budget = Budget(Fraction(plan.release.epsilon), None if delta is None else Fraction(delta), protects=plan.unit)
     nobody = without_records(declare_alone(plan), rows)
     public = [column for column in nobody.schema.columns if not column.protected]
     counts = {column.name: NoCounts.of(column) for column in nobody.schema.asked if not column.private_bounds}
@@ -151,7 +156,7 @@ class _Asking:
         self.signs = measure_signs(self._count_pairs(), self.marginals, price, self.source)
         size = len(self.marginals)
         name = f"{sign_noise(price, size).name}, sign products"
-        sensitivity = f"L1 {2 * (size**2 // 4)}, L2 √{size**2 - size % 2}"
+        sensitivity = str(sign_change(price.protects, size))
         self.notes.append(price.note("all pairs", name, sensitivity, ("T19", price.noise_theorem)))
 
     def ask_tables(self) -> None:
@@ -229,8 +234,8 @@ class _Asking:
         self, columns: Columns, groups: tuple[Groups, ...], exact: NDArray[np.int64], share: Fraction
     ) -> None:
         price = self.budget.spend(share, f"table of {', '.join(columns)}")
-        noise = price.laplace_or_gaussian(l1=2, l2_squared=2)
-        # PRIVACY: one replaced record leaves one cell of the table and enters another: L1 2, L2 sqrt 2 (T17).
+        # PRIVACY: one replaced record leaves one cell of the table and enters another (T17; for other units T50).
+        noise = price.on_counts()
         noisy = noise.added_to(exact, self.source).astype(np.float64)
         self.tables.append(TableMeasurement(columns, groups, noisy, noise.deviation))
 
@@ -242,12 +247,9 @@ class _Asking:
             counts |= count_tables(self.dataset, self.marginals, dict.fromkeys(combinations(names, 3)))
         self.tables += measure_parities(counts, names, orders, self.rows, price, self.source)
         what = f"parities of pairs{' and triples' if 3 in orders else ''}"
-        noise = price.laplace_or_gaussian(l1=1, l2_squared=1).name
-        self.notes.append(
-            price.note(
-                f"{len(names)} yes/no columns", f"{noise}, {what}", "2 per changed parity", ("T47", price.noise_theorem)
-            )
-        )
+        change = parity_change(price.protects, len(names), {2: Fraction(1)})
+        name, theorems = f"{price.on_counts().name}, {what}", ("T47", price.noise_theorem)
+        self.notes.append(price.note(f"{len(names)} yes/no columns", name, f"{change} of pairs", theorems))
 
     # What is asked about
 
@@ -282,7 +284,7 @@ class _Asking:
         if not pairs:  # nor anything to choose among
             return self.division.tables + self.division.choice
         power, factor = cost_of(self.budget.whole)
-        own = (parity_part(len(yes_no), self.budget.whole.unit) * factor) ** power
+        own = (parity_part(len(yes_no), self.budget.whole) * factor) ** power
         most = self._most_cells(self._deviation(self.division.tables / len(self.marginals)), 0.0)
         sizes = [min(math.prod(self.marginals[name].cell_count for name in pair), most) for pair in pairs]
         mean = float(np.mean([(size * factor) ** power for size in sizes]))
@@ -325,7 +327,7 @@ class _Asking:
 
     def _deviation(self, share: Fraction) -> float:
         """Of the noise on a count of a table that gets this share."""
-        return self.budget.part(share).laplace_or_gaussian(l1=2, l2_squared=2).deviation
+        return self.budget.part(share).on_counts().deviation
 
     def _most_cells(self, deviation: float, strength: float) -> float:
         """Of a table. Where columns depend on each other, records leave so many of its cells empty."""
@@ -365,13 +367,14 @@ class _Asking:
 
     def _note_choice(self, price: Price, what: str) -> None:
         theorems = ("T18", price.noise_theorem)
-        self.notes.append(price.note(f"all {what.split()[-1]}", what, "a score changes by 2", theorems))
+        sensitivity = f"a score changes by {score_change(price.protects).l1}"
+        self.notes.append(price.note(f"all {what.split()[-1]}", what, sensitivity, theorems))
 
     def _note_tables(self, count: int, order: str, share: Fraction) -> None:
         price = self.budget.part(share)
-        name = f"{price.laplace_or_gaussian(l1=2, l2_squared=2).name}, {count or 'the best'} {order} tables"
+        name = f"{price.on_counts().name}, {count or 'the best'} {order} tables"
         theorems = ("T17", price.noise_theorem)
-        self.notes.append(price.note("chosen columns", name, "L1 2, L2 √2 per table", theorems))
+        self.notes.append(price.note("chosen columns", name, f"{price.protects.of_counts} per table", theorems))
 
 
 def _sizes(groups: Sequence[Groups]) -> list[int]:

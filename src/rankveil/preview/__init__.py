@@ -17,6 +17,7 @@ from typing import Any, Literal
 from rankveil.certificate import plain
 from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import Nominal
+from rankveil.declare.unit import A_ROW
 from rankveil.engines import open_table
 from rankveil.meaning import in_words
 from rankveil.measure.budget import Mechanism, Price
@@ -34,6 +35,9 @@ from rankveil.preview.noise_alone import Choice, choice
 from rankveil.rules import ASSUMED_ROWS, FEWEST_YES_NO
 
 __all__ = ["Choice", "Expectation", "Part", "Preview", "PreviewLine", "preview"]
+
+
+Purpose = Literal["column", "linkage", "bounds", "rows"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Part:
     """A part of the budget and what it buys."""
 
     name: str
-    purpose: Literal["column", "linkage", "bounds"]
+    purpose: Purpose
     share: float  # of the whole
 
 
@@ -72,6 +76,7 @@ class Preview:
     linkage: str  # in words
     choice: Choice | None  # pure ε or (ε, δ), for methods that know both
     meaning: str  # of ε; nothing for methods without a guarantee
+    protects: str  # whom
     warnings: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -91,6 +96,7 @@ class Preview:
             "linkage": self.linkage,
             "noise_alone": None if self.choice is None else self.choice.as_dict(),
             "meaning": self.meaning,
+            "protects": self.protects,
             "warnings": list(self.warnings),
         }
 
@@ -99,10 +105,13 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
     """Noise per column and what is known of it, from the plan and the number of rows.
 
     The rows of `table` are counted, nothing else of it is read; or `rows` says how many there are; or the plan's
-    `expected_rows` does. Without any of them 10,000 are assumed, and what is said holds for so many.
+    `expected_rows` does. Without any of them 10,000 are assumed, and what is said holds for so many. Where the plan
+    protects persons, or the number of rows, only `expected_rows` counts.
     """
     method = method_named(plan.release.method)
-    if table is not None:
+    if plan.unit != A_ROW:  # PRIVACY: the number of rows is not public, or not the number of rows that are used
+        rows = None
+    elif table is not None:
         rows = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding).row_count()
     if rows is not None:
         plan = plan.with_release(expected_rows=rows)
@@ -118,6 +127,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         for mechanism in mechanisms
         if mechanism.column in columns
     ]
+    budget = (plan.release.epsilon, plan.release.delta)
     linkage, about_linkage = _linkage(method, mechanisms, schema)
     return Preview(
         method=method,
@@ -131,7 +141,8 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         expectations=tuple(expectation for _, outlook in outlooks for expectation in outlook.expectations),
         linkage=linkage,
         choice=choice(plan, counted, mechanisms),
-        meaning=in_words(plan.release.epsilon, plan.release.delta) if method.differentially_private else "",
+        meaning=in_words(*budget) + plan.unit.caveat if method.differentially_private else "",
+        protects=plan.unit.who if method.differentially_private else "nobody",
         warnings=(*_grouped(outlooks), *([about_linkage] if about_linkage else [])),
     )
 
@@ -187,10 +198,12 @@ def _split(mechanisms: list[Mechanism], columns: dict[str, Column]) -> tuple[Par
     whole = sum(price for _, price in prices)
     if not whole:
         return ()
-    shares: dict[tuple[str, Literal["column", "linkage", "bounds"]], Fraction] = {}
+    shares: dict[tuple[str, Purpose], Fraction] = {}
     for mechanism, price in prices:
         if "for bounds" in mechanism.name:
-            key: tuple[str, Literal["column", "linkage", "bounds"]] = ("bounds", "bounds")
+            key: tuple[str, Purpose] = ("bounds", "bounds")
+        elif _is_size(mechanism):
+            key = (mechanism.column, "rows")
         elif mechanism.column in columns and "channel" not in mechanism.name:
             key = (mechanism.column, "column")
         else:
@@ -250,11 +263,15 @@ def _known(mechanisms: list[Mechanism], columns: dict[str, Column]) -> list[Mech
     tables share what they get together."""
     if not _has_parities(mechanisms):
         return mechanisms
-    alone = [each for each in mechanisms if each.column in columns or "for bounds" in each.name]
+    alone = [each for each in mechanisms if each.column in columns or "for bounds" in each.name or _is_size(each)]
     linking = [each for each in mechanisms if each not in alone]
     together = Price.of(linking[0]) * (sum(map(_price, linking)) / _price(linking[0]))
     theorems = tuple(dict.fromkeys(theorem for each in linking for theorem in each.theorems))
     return [*alone, together.note("pairs of columns", "parities and tables", "", theorems)]
+
+
+def _is_size(mechanism: Mechanism) -> bool:
+    return "T52" in mechanism.theorems
 
 
 def _price(mechanism: Mechanism) -> Fraction:

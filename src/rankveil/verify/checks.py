@@ -124,11 +124,15 @@ def _claim(read: Certificate) -> str:
         "reason": (read.reason is None) == private,
         "statement": _statement_fits(read, private=private),
         "neighbours": not public or certificates.NEIGHBOURS_WITH_PUBLIC.strip() in read.neighbours,
+        "protects": read.protects is None or (method.name == "synthetic" and not public),
     }
     if read.certificate_format == certificates.FORMAT:
         expectations["theorems"] = _theorems_fit(read)
     if read.rankveil_version == __version__:  # another version may have put the same in other words
         expectations["reason"] = read.reason == (method.why_not or None)
+        expectations["neighbours"] &= read.neighbours.startswith(read.unit.definition)
+        noted = any(share.column == "number of rows" and "T52" in share.theorems for share in read.shares)
+        expectations["protects"] &= read.unit.rows_public or noted
     wrong = [name for name, fits in expectations.items() if not fits]
     if wrong:
         raise Fails(f"not what rankveil says of {read.method}: {', '.join(wrong)}")
@@ -148,7 +152,7 @@ def _theorems_fit(read: Certificate) -> bool:
     if any(share.rho is not None and counted not in share.theorems for share in read.shares):
         return False  # noise was not bought in the accounting that the certificate names
     expected = certificates.theorems_for(
-        METHODS[read.method], read.shares, read.columns, _number(read.delta), read.accounting
+        METHODS[read.method], read.shares, read.columns, _number(read.delta), read.accounting, read.unit
     )
     return read.theorems == expected
 
@@ -157,7 +161,9 @@ def _statement_fits(read: Certificate, *, private: bool) -> bool:
     if read.rankveil_version != __version__:
         return ("NOT" not in read.statement) == (private and read.for_release)
     epsilon, delta = (Decimal(text) if text and "/" not in text else Decimal(0) for text in (read.epsilon, read.delta))
-    expected = certificates.statement_for(METHODS[read.method], epsilon, delta or None, for_release=read.for_release)
+    expected = certificates.statement_for(
+        METHODS[read.method], epsilon, delta or None, read.unit, for_release=read.for_release
+    )
     return read.statement == expected
 
 

@@ -50,6 +50,7 @@ def _routes(site: Site) -> list[BaseRoute]:
         get(f"{session}/columns/{{place:int}}", columns.column_card),
         post(f"{session}/columns/{{place:int}}", columns.save_column),
         post(f"{session}/columns/table", columns.save_table),
+        post(f"{session}/columns/privacy", columns.save_privacy),
         get(f"{session}/method", method.method_page),
         post(f"{session}/method", method.save_method),
         get(f"{session}/dry-run", method.dry_run),

@@ -9,7 +9,7 @@ from typing import Any
 
 from rankveil.declare import Plan
 from rankveil.declare.domain import Nominal, domain_of
-from rankveil.declare.plan import TABLE_PART, CategoryColumn, ColumnEntry, TableEntry
+from rankveil.declare.plan import PRIVACY_PART, TABLE_PART, CategoryColumn, ColumnEntry, TableEntry
 from rankveil.errors import RankveilError
 from rankveil.web.home import State, column_part
 
@@ -21,6 +21,10 @@ KINDS: Mapping[str, str] = {
     "ordinal": "ordered labels",
     "category": "labels",
     "drop": "left out",
+}
+NEIGHBOURS: Mapping[str, str] = {
+    "replace": "somebody else in one's place: the number is public",
+    "add-remove": "being there or not: the number of rows gets noise",
 }
 DECIMAL_MARKS: Mapping[str, str] = {".": "a point, as in 1.5", ",": "a comma, as in 1,5"}
 THOUSANDS_MARKS: Mapping[str, str] = {
@@ -55,6 +59,19 @@ class TableCard:
     version: int
     decimal: str
     thousands: str
+
+
+@dataclass(frozen=True)
+class PrivacyCard:
+    """Who is protected."""
+
+    guesses: int
+    version: int
+    neighbours: str
+    person: str
+    rows: int | None
+    persons: tuple[str, ...]  # columns that are left out, any of which may say whose a row is
+    words: str
 
 
 @dataclass(frozen=True)
@@ -103,10 +120,23 @@ def table_card(plan: Plan, state: State) -> TableCard | None:
     )
 
 
+def privacy_card(plan: Plan, state: State) -> PrivacyCard:
+    entry = plan.privacy
+    return PrivacyCard(
+        guesses=len(entry.unconfirmed),
+        version=state.versions.get(PRIVACY_PART, 0),
+        neighbours=entry.neighbours,
+        person=entry.person or "",
+        rows=entry.rows_per_person,
+        persons=tuple(name for name, column in plan.columns.items() if column.kind == "drop"),
+        words=plan.unit.who,
+    )
+
+
 def guesses_left(plan: Plan) -> int:
     """How many confirmations the plan still waits for: limits are one, though the plan has two entries for them."""
     columns = (_guesses(_facts(entry)) for entry in plan.columns.values() if entry.unconfirmed)
-    return _guesses(_table_facts(plan.table)) + sum(columns)
+    return _guesses(_table_facts(plan.table)) + len(plan.privacy.unconfirmed) + sum(columns)
 
 
 def _guesses(facts: Sequence[Fact]) -> int:
@@ -117,7 +147,8 @@ def where_left(plan: Plan) -> str:
     """The places that hold guesses, in words."""
     columns = sum(bool(entry.unconfirmed) for entry in plan.columns.values())
     words = [f"{columns} column{'' if columns == 1 else 's'}"] if columns else []
-    return " and ".join(words + (["how the file is read"] if plan.table.unconfirmed else []))
+    words += ["how the file is read"] if plan.table.unconfirmed else []
+    return " and ".join(words + (["who is protected"] if plan.privacy.unconfirmed else []))
 
 
 def _table_facts(table: TableEntry) -> list[Fact]:

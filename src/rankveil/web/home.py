@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rankveil.declare import Plan
-from rankveil.declare.plan import TABLE_PART
+from rankveil.declare.plan import PRIVACY_PART, TABLE_PART
 from rankveil.declare.plan_file import plan_toml
 from rankveil.errors import OutputError, PlanError, TableError
 from rankveil.web.guard import secret
@@ -106,7 +106,7 @@ class Working:
         return Plan.parse((state or self.read()).plan, name="plan.toml", folder=self.folder)
 
     def change_plan(self, part: str, seen_version: int, content: dict[str, Any]) -> Plan:
-        """Replace one part of the plan (a column, RELEASE_PART or TABLE_PART), if it is as it was when it was shown."""
+        """Replace one part of the plan (a column, or one in brackets), if it is as it was when it was shown."""
         with self.changing() as state:
             known = state.versions.get(part, 0)
             if seen_version != known:
@@ -116,7 +116,7 @@ class Working:
                     remedy="Compare it with what the plan says now, and save once more if yours is right.",
                 )
             whole = self.plan(state).model_dump()
-            if part in (RELEASE_PART, TABLE_PART):
+            if part in (RELEASE_PART, TABLE_PART, PRIVACY_PART):
                 whole[part.strip("[]")] = content
             else:
                 whole["columns"][part.removeprefix("column:")] = content

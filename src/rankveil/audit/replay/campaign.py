@@ -21,6 +21,7 @@ from rankveil.audit.replay.drawn import NoiseDrawn
 from rankveil.audit.replay.given import Given
 from rankveil.audit.replay.pair import Outcome, run_pair
 from rankveil.audit.replay.plans import Case, case_on, made_case, made_cells
+from rankveil.audit.replay.units import with_persons
 from rankveil.audit.replay.ways import LOCAL_WAYS, SPARK_WAYS, Way
 from rankveil.consent import check_consent
 from rankveil.declare import Plan
@@ -50,6 +51,7 @@ class Replay:
     ways: Counter[str] = field(default_factory=Counter)
     methods: Counter[str] = field(default_factory=Counter)
     linkages: Counter[str] = field(default_factory=Counter)
+    protected: Counter[str] = field(default_factory=Counter)  # whom the plans protect
     questions: int = 0
     different_bytes: int = 0
     largest: float = 0.0
@@ -84,6 +86,7 @@ class Replay:
         self.outcomes["passed" if outcome.passed else "failed"] += 1
         self.ways[case.way.name] += 1
         self.methods[case.plan.release.method] += 1
+        self.protected[case.plan.unit.who] += 1
         self.linkages.update([outcome.linkage] if outcome.linkage else [])
         self.questions += outcome.questions
         self.different_bytes += bool(outcome.different)
@@ -115,6 +118,7 @@ class Replay:
             "seed": self.seed,
             "methods": dict(sorted(self.methods.items())),
             "linkages": dict(sorted(self.linkages.items())),
+            "protected": dict(sorted(self.protected.items())),
             "pairs_per_way_in": dict(sorted(self.ways.items())),
             "rows": [self.fewest_rows, self.most_rows],
             "questions": self.questions,
@@ -178,7 +182,8 @@ def _case(
         return case_on(dice, name, plan, way, table.cells)
     rows = plan.release.expected_rows
     rows = dice.one_of(_PLAN_ROWS) if rows is None else min(rows, 2000)
-    return case_on(dice, name, plan, way, made_cells(dice, plan, way, rows))
+    cells = with_persons(Dice(f"{name}, whom"), plan, made_cells(dice, plan, way, rows))
+    return case_on(dice, name, plan, way, cells)
 
 
 def _place() -> Path:

@@ -11,10 +11,12 @@ from typing import Any
 
 from rankveil.audit.replay.dice import Dice
 from rankveil.audit.replay.records import Values
+from rankveil.audit.replay.units import other_unit, with_persons, with_unit
 from rankveil.audit.replay.ways import Cells, Cuts, Way
 from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import Grid
 from rankveil.declare.expression import names_in, parse
+from rankveil.declare.unit import A_ROW
 from rankveil.methods import method_named
 
 METHODS = ("synthetic", "synthetic", "synthetic", "aligned", "laplace", "unlinked", "multivariate")
@@ -259,7 +261,9 @@ def made_case(name: str, ways: Sequence[Way], sizes: Sequence[int], folder: Path
     rows = sizes[dice.below(len(sizes))]
     rows = max(2, rows - dice.below(max(rows // 3, 1)))
     plan = made_plan(dice, way, rows, folder)
-    return case_on(dice, name, plan, way, made_cells(dice, plan, way, rows))
+    whom = Dice(f"{name}, whom")
+    plan = with_unit(whom, plan)
+    return case_on(dice, name, plan, way, with_persons(whom, plan, made_cells(dice, plan, way, rows)))
 
 
 def case_on(dice: Dice, name: str, plan: Plan, way: Way, cells: Cells) -> Case:
@@ -268,8 +272,11 @@ def case_on(dice: Dice, name: str, plan: Plan, way: Way, cells: Cells) -> Case:
     Where rows of the release belong to nobody, their order in the table is nobody's business either: the neighbour's
     rows may come in another one, as they do in a table that is kept sorted.
     """
-    changed, words = neighbour(dice, plan, way, cells)
-    rows = len(next(iter(cells.values())))
+    if plan.unit == A_ROW:
+        changed, words = neighbour(dice, plan, way, cells)
+    else:
+        changed, words = other_unit(Dice(f"{name}, neighbour"), plan, values_of(plan, way), cells)
+    rows = min(len(next(iter(each.values()))) for each in (cells, changed))
     if rows <= _REORDERED and not method_named(plan.release.method).row_aligned and dice.chance(50):
         changed, words = _turned(changed, 1 + dice.below(rows)), f"{words}; rows in another order"
     cuts = made_cuts(dice, rows)

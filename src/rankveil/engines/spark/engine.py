@@ -12,18 +12,26 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from rankveil.engines.engine import Engine, Fold, Item, Made, Map, RowProgress, RowsToCome, State, silent
+import pyarrow as pa
+
+from rankveil.engines.engine import Engine, Fold, Item, Made, Map, Regrouping, RowProgress, RowsToCome, State, silent
 from rankveil.engines.local import LocalEngine
 from rankveil.engines.source import is_spark_frame
 from rankveil.engines.spark import session as sessions
-from rankveil.engines.spark.table import FrameTable, open_for_spark
+from rankveil.engines.spark.table import FrameTable, GroupedTable, open_for_spark
 from rankveil.engines.spark.tasks import (
     RESULT_TYPE,
     FoldFiles,
+    FoldGroups,
     FoldRows,
+    GroupFiles,
+    GroupRows,
+    KeepRows,
     MakeRows,
     MergeStates,
     Result,
@@ -78,23 +86,47 @@ class SparkEngine:
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State:
         pickled = pickle.dumps(work)
         with sessions.spark_errors(f"Table {table.name} cannot be read", TableError):
-            most = _TASKS_PER_SLOT * self.slots
-            if isinstance(table, FrameTable):
-                frame = table.select(work.columns).coalesce(most)
-                states = frame.mapInArrow(FoldRows(pickled), RESULT_TYPE)
-                parts = most
-            elif table.path is not None:
-                pieces = tuple(table.pieces())
-                parts = min(most, len(pieces))
-                states = self._numbers(len(pieces), parts).mapInArrow(FoldFiles(pickled, pieces), RESULT_TYPE)
+            if isinstance(table, GroupedTable):
+                parts = _TASKS_PER_SLOT * self.slots
+                states = table.frame.coalesce(parts).mapInArrow(FoldGroups(pickled), RESULT_TYPE)
             else:
-                raise TableError(
-                    f"The table is in this process's memory ({table.format}), where no executor can read it.",
-                    remedy="Use the local engine for it, or give Spark a data frame, a table or a path.",
-                )
+                states, parts = self._read(table, work.columns, FoldRows(pickled), partial(FoldFiles, pickled))
             merged = merge_results(work, self._collected(self._merged(states, parts, pickled)))
         progress(merged.rows)
         return merged.content  # type: ignore[no-any-return]
+
+    def _read(
+        self, table: Table, columns: Sequence[str], of_frame: FoldRows | GroupRows, of_files: Callable[..., Any]
+    ) -> tuple[Any, int]:
+        """What tasks make of all rows of a table, and how many tasks there are."""
+        most = _TASKS_PER_SLOT * self.slots
+        if isinstance(table, FrameTable):
+            return table.select(columns).coalesce(most).mapInArrow(of_frame, RESULT_TYPE), most
+        if table.path is not None:
+            pieces = tuple(table.pieces())
+            parts = min(most, len(pieces))
+            return self._numbers(len(pieces), parts).mapInArrow(of_files(pieces), RESULT_TYPE), parts
+        raise TableError(
+            f"The table is in this process's memory ({table.format}), where no executor can read it.",
+            remedy="Use the local engine for it, or give Spark a data frame, a table or a path.",
+        )
+
+    @contextmanager
+    def regroup(self, table: Table, work: Regrouping, progress: RowProgress = silent) -> Iterator[Table]:
+        """Groups are put together by a shuffle, and kept on the executors' disks until they are let go."""
+        from pyspark import StorageLevel
+
+        pickled = pickle.dumps(work)
+        with sessions.spark_errors(f"Table {table.name} cannot be read", TableError):
+            found, _ = self._read(table, work.columns, GroupRows(pickled), partial(GroupFiles, pickled))
+            parts = min(work.groups, _TASKS_PER_SLOT * self.slots)
+            together = found.repartition(parts, "part").sortWithinPartitions("part")
+            kept = together.mapInArrow(KeepRows(pickled), RESULT_TYPE).persist(StorageLevel.DISK_ONLY)
+        try:
+            yield GroupedTable(table.name, "spark", pa.schema([]), frame=kept)
+        finally:
+            with suppress(Exception):  # the session may be gone, and its files with it
+                kept.unpersist()
 
     def _merged(self, states: Any, parts: int, work: bytes) -> Any:
         """States merged on the executors until the driver can take the rest."""

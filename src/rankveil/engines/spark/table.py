@@ -76,6 +76,16 @@ class FrameTable(Table):
 
 
 @dataclass(frozen=True)
+class GroupedTable(Table):
+    """Rows that executors have put together: a frame each of whose rows holds many."""
+
+    frame: Any = field(default=None, repr=False)
+
+    def expected_rows(self) -> int | None:
+        return None
+
+
+@dataclass(frozen=True)
 class FramePiece(Piece):
     """All rows of a data frame."""
 

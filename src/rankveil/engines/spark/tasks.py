@@ -12,13 +12,14 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 
 from rankveil import errors
 from rankveil._version import __version__
-from rankveil.engines.engine import Fold
+from rankveil.engines.engine import Fold, Regrouping
 from rankveil.engines.table import Piece
 
 # `part` says which partition a state comes from: it decides where states are merged, and no part may come twice.
@@ -124,18 +125,68 @@ class FoldRows(_Task):
 
 
 @dataclass(frozen=True)
-class FoldFiles(_Task):
-    """Fold pieces of files that the executors read by themselves; the partition holds the pieces' numbers."""
+class _Files(_Task):
+    """Pieces of files that the executors read by themselves; the partition holds the pieces' numbers."""
 
     pieces: tuple[Piece, ...]
-
-    def _run(self, work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _folded(work, self._read(_numbers(batches), work.columns))
 
     def _read(self, numbers: Iterator[int], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for number in numbers:
             _visible(self.pieces[number])
             yield from self.pieces[number].batches(columns)
+
+
+@dataclass(frozen=True)
+class FoldFiles(_Files):
+    """Fold pieces of files."""
+
+    def _run(self, work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _folded(work, self._read(_numbers(batches), work.columns))
+
+
+@dataclass(frozen=True)
+class FoldGroups(_Task):
+    """Fold rows that were put together before: tables, one in each row of the partition."""
+
+    def _run(self, work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        columns = list(work.columns)
+        return _folded(
+            work, (batch for found in results(batches) for batch in found.content.select(columns).to_batches())
+        )
+
+
+def _grouped(work: Regrouping, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Tables of rows, each with the number of its group as its part."""
+    for batch in batches:
+        if batch.num_rows:
+            for group, rows in work.grouped(batch):
+                yield Result(group, rows.num_rows, rows).row()
+
+
+@dataclass(frozen=True)
+class GroupRows(_Task):
+    """Rows of a data frame on their way to their groups."""
+
+    def _run(self, work: Regrouping, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _grouped(work, (batch.rename_columns(list(work.columns)) for batch in batches))
+
+
+@dataclass(frozen=True)
+class GroupFiles(_Files):
+    """Rows of files on their way to their groups."""
+
+    def _run(self, work: Regrouping, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _grouped(work, self._read(_numbers(batches), work.columns))
+
+
+@dataclass(frozen=True)
+class KeepRows(_Task):
+    """What is kept of the groups in a partition, which lie one after the other."""
+
+    def _run(self, work: Regrouping, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for group, found in groupby(results(batches), key=lambda result: result.part):
+            kept = work.kept(pa.concat_tables([result.content for result in found]))
+            yield Result(group, kept.num_rows, kept).row()
 
 
 def _folded(work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -9,11 +9,12 @@ from starlette.responses import Response
 
 from rankveil.declare import Plan
 from rankveil.declare.domain import domain_of
-from rankveil.declare.plan import TABLE_PART, DropColumn
+from rankveil.declare.plan import PRIVACY_PART, TABLE_PART, DropColumn
 from rankveil.errors import PlanError, RankveilError
 from rankveil.web.columns import (
     DECIMAL_MARKS,
     KINDS,
+    NEIGHBOURS,
     THOUSANDS_MARKS,
     Card,
     card,
@@ -23,6 +24,7 @@ from rankveil.web.columns import (
     form_values,
     guesses_left,
     posted_values,
+    privacy_card,
     table_card,
     taxonomy_outline,
     where_left,
@@ -50,6 +52,7 @@ def _page(
     error: RankveilError | None = None,
     *,
     table_error: RankveilError | None = None,
+    privacy_error: RankveilError | None = None,
 ) -> Response:
     state = ask.working.read()
     plan = ask.working.plan(state)
@@ -57,10 +60,13 @@ def _page(
     return ask.step(
         "columns.html.jinja",
         "columns",
-        error=error or table_error,
+        error=error or table_error or privacy_error,
         cards=shown,
         table_card=table_card(plan, state),
         table_error=table_error,
+        privacy_card=privacy_card(plan, state),
+        privacy_error=privacy_error,
+        neighbours=NEIGHBOURS,
         decimal_marks=DECIMAL_MARKS,
         thousands_marks=THOUSANDS_MARKS,
         **_shared(plan),
@@ -156,6 +162,17 @@ def save_table(ask: Ask) -> Response:
         ask.working.change_plan(TABLE_PART, ask.number("version"), entry)
     except RankveilError as error:
         return _page(ask, None, table_error=error)
+    return ask.go(f"{ask.here}/columns")
+
+
+def save_privacy(ask: Ask) -> Response:
+    """Confirm or change who is protected."""
+    person, rows = ask.text("person") or None, ask.text("rows_per_person").strip() or None
+    entry = {"neighbours": ask.text("neighbours"), "person": person, "rows_per_person": rows if person else None}
+    try:
+        ask.working.change_plan(PRIVACY_PART, ask.number("version"), entry)
+    except RankveilError as error:
+        return _page(ask, None, privacy_error=error)
     return ask.go(f"{ask.here}/columns")
 
 
