@@ -9,7 +9,8 @@ from typing import Any
 
 from rankveil.declare import Plan
 from rankveil.declare.domain import Nominal, domain_of
-from rankveil.declare.plan import PRIVACY_PART, TABLE_PART, CategoryColumn, ColumnEntry, TableEntry
+from rankveil.declare.entries import CategoryColumn, ColumnEntry, TableEntry
+from rankveil.declare.plan import PRIVACY_PART, TABLE_PART
 from rankveil.errors import RankveilError
 from rankveil.web.home import State, column_part
 
