@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from rankveil.errors import RankveilError
     from rankveil.evaluate import Evaluation, evaluate
     from rankveil.methods import METHODS
+    from rankveil.model import Model
     from rankveil.preview import preview
-    from rankveil.release import Release, release
+    from rankveil.release import Release, fit, release
     from rankveil.taxonomy import Taxonomy
 
 # Loaded when first used, so that `import rankveil` stays quick.
@@ -39,6 +40,7 @@ _HOMES = {
     "Comparison": "rankveil.compare",
     "Evaluation": "rankveil.evaluate",
     "METHODS": "rankveil.methods",
+    "Model": "rankveil.model",
     "Plan": "rankveil.declare",
     "RankveilError": "rankveil.errors",
     "Release": "rankveil.release",
@@ -46,6 +48,7 @@ _HOMES = {
     "attack": "rankveil.audit.attack",
     "compare": "rankveil.compare",
     "evaluate": "rankveil.evaluate",
+    "fit": "rankveil.release",
     "preview": "rankveil.preview",
     "release": "rankveil.release",
 }
@@ -55,6 +58,7 @@ __all__ = [
     "Certificate",
     "Comparison",
     "Evaluation",
+    "Model",
     "Plan",
     "RankveilError",
     "Release",
@@ -63,6 +67,7 @@ __all__ = [
     "attack",
     "compare",
     "evaluate",
+    "fit",
     "preview",
     "release",
 ]

@@ -192,6 +192,20 @@ class ReleaseNote(_Part):
         )
 
 
+class ModelNote(_Part):
+    """The model that lies beside the release."""
+
+    folder: str
+    sha256: str = Field(description="Of the lines that the command sha256sum prints for its files.")
+    bytes: int = Field(description="The size of all files together.")
+    parts: tuple[PartNote, ...] = Field(min_length=1, description="Its files.")
+
+    @classmethod
+    def of(cls, written: Written) -> ModelNote:
+        parts = tuple(PartNote(name=part.name, sha256=part.sha256, bytes=part.size) for part in written.parts)
+        return cls(folder=written.name, sha256=written.sha256, bytes=written.size, parts=parts)
+
+
 class Certificate(_Part):
     certificate_format: Literal[1, 2] = Field(
         2, description="2; a certificate of format 1 is read as well, and cites no theorems."
@@ -232,6 +246,7 @@ class Certificate(_Part):
     ledger: LedgerNote | None = Field(None, description="The ledger's entry; null for tests.")
     plan: PlanNote
     release: ReleaseNote | None
+    model: ModelNote | None = Field(None, description="The model that was kept; null if none was.")
 
     @model_validator(mode="before")
     @classmethod
@@ -288,6 +303,7 @@ class Certificate(_Part):
         facts += [("remark", remark) for remark in self.remarks]
         facts += [("ledger", f"entry {self.ledger.entry}")] if self.ledger else []
         facts += [("file", f"{self.release.file}, SHA-256 {self.release.sha256}")] if self.release else []
+        facts += [("model", f"{self.model.folder}/, SHA-256 {self.model.sha256}")] if self.model else []
         return facts
 
     def _repr_html_(self) -> str:
@@ -304,8 +320,9 @@ def certify(
     written: Written | None,
     *,
     for_release: bool,
+    model: Written | None = None,
 ) -> Certificate:
-    """What holds for rows, and for the file they were written to, if there is one."""
+    """What holds for rows, for the file they were written to, if there is one, and for a model that is kept."""
     epsilon, delta = plan.release.epsilon, plan.release.delta
     public = any(not column.protected for column in rows.schema.columns)
     accepted = weak(plan, method) if for_release else []
@@ -346,6 +363,7 @@ def certify(
         ledger=None if entry is None else LedgerNote(entry=entry.number, receipt=entry.receipt),
         plan=PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
         release=None if written is None else ReleaseNote.of(written, form),
+        model=None if model is None else ModelNote.of(model),
     )
 
 

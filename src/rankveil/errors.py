@@ -7,6 +7,7 @@
     ├── OutputError               2   the output cannot be written where it was asked for
     ├── TableError                3   the table cannot be read, or does not fit the plan
     │   └── DomainError           3   values of a column lie outside what the plan declares
+    ├── ModelError                3   a model cannot be read: no model, damaged, or of another format
     ├── BudgetError               4   the privacy budget does not allow the release
     ├── AuditError                5   an audit contradicts a claimed guarantee
     └── MissingExtraError         2   an optional part of rankveil is not installed
@@ -70,6 +71,10 @@ class TableError(RankveilError):
 
 class DomainError(TableError):
     pass
+
+
+class ModelError(RankveilError):
+    exit_code = 3
 
 
 class BudgetError(RankveilError):

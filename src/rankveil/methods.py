@@ -13,8 +13,9 @@ from rankveil.declare.dataset import Dataset
 from rankveil.draw.rows import Rows
 from rankveil.draw.synthetic import draw
 from rankveil.errors import PlanError
-from rankveil.fit.model import fit
+from rankveil.fit.model import Model, fit
 from rankveil.measure.budget import Budget, Mechanism, equal_shares
+from rankveil.measure.measurements import Measurements
 from rankveil.measure.synthetic import counted, measure, planned
 from rankveil.microaggregate import by_distance, individual_ranking, single_records
 from rankveil.microaggregate.unaligned import order_every_row, rank_every_row
@@ -38,6 +39,15 @@ Shares = Mapping[str, Fraction]
 
 
 @dataclass(frozen=True)
+class FittedTable:
+    """What was measured of a table, and the model that was fitted to it."""
+
+    measured: Measurements
+    model: Model
+    dataset: Dataset  # INTERNAL: for its public columns, which rows of the release keep
+
+
+@dataclass(frozen=True)
 class Method:
     """A method is a declaration: what it reads of a table, how that is protected, which rows come of it."""
 
@@ -45,7 +55,7 @@ class Method:
     summary: str
     prepare: Callable[[Dataset, int], Any]  # the table and k: exact, and before anything is spent
     protect: Callable[[Any, Budget, RandomSource], Any]
-    rows: Callable[[Any, Budget, RandomSource], Rows]
+    rows: Callable[[Any, Budget, RandomSource], Rows]  # of what was protected or, with a `fit`, of what that gave
     planned: Callable[[Plan], list[Mechanism]]  # what `protect` will draw, as far as the plan alone tells
     differentially_private: bool
     theorems: tuple[str, ...]  # ids: what carries the guarantee as a whole, or what refutes the claim
@@ -58,6 +68,11 @@ class Method:
     row_aligned: bool = False  # row r of the release belongs to record r of the table
     folds_only: bool = False  # reads counts of the table and never a record by itself, so that any engine will do
     columns_in_table: tuple[str, str, str] = ("", "", "")  # the three steps in words
+    fit: Callable[[Any, RandomSource], FittedTable] | None = None  # a model in between, which can be kept
+
+    def linked(self, protected: Any, source: RandomSource) -> Any:
+        """What `rows` are made of."""
+        return protected if self.fit is None else self.fit(protected, source)
 
     def drawn(self, prepared: Any, budget: Budget, source: RandomSource) -> Rows:
         """The rows that come of a prepared table. INTERNAL: no ledger knows of what is drawn here.
@@ -65,7 +80,7 @@ class Method:
         PRIVACY: a caller that lets anybody see these rows must have entered them in the ledger before this call, as
         `release` does. A caller that has not (a comparison, an audit) keeps rows and what follows from them inside.
         """
-        return self.rows(self.protect(prepared, budget, source), budget, source)
+        return self.rows(self.linked(self.protect(prepared, budget, source), source), budget, source)
 
     def reads_records(self, schema: Schema) -> str | None:
         """What about a release by this method needs every record by itself, if anything does."""
@@ -100,9 +115,13 @@ def _measured(given: Any, budget: Budget, source: RandomSource) -> Any:
     return measure(given, budget, source), given.dataset
 
 
-def _fitted_and_drawn(given: Any, budget: Budget, source: RandomSource) -> Rows:
+def _fitted(given: Any, source: RandomSource) -> FittedTable:
     measured, dataset = given
-    return draw(fit(measured, Sampler(source)), measured, dataset, source)
+    return FittedTable(measured, fit(measured, Sampler(source)), dataset)
+
+
+def _drawn(given: FittedTable, budget: Budget, source: RandomSource) -> Rows:
+    return draw(given.model, given.measured, given.dataset, source)
 
 
 def _without_budget(step: Callable[[Any], Rows]) -> Callable[[Any, Budget, RandomSource], Rows]:
@@ -158,7 +177,8 @@ METHODS: dict[str, Method] = {
             summary="fresh rows from noisy marginals and a noisy model of dependence",
             prepare=counted,
             protect=_measured,
-            rows=_fitted_and_drawn,
+            fit=_fitted,
+            rows=_drawn,
             planned=planned,
             differentially_private=True,
             theorems=("T29", "T2"),

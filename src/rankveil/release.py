@@ -7,23 +7,25 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from rankveil.certificate import Certificate, certify
 from rankveil.consent import check_consent, weak
-from rankveil.declare import Plan, declare
+from rankveil.declare import Plan, Schema, declare
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.persons import limited
 from rankveil.declare.unit import A_ROW
-from rankveil.engines import Engine, RowsDone, Table, engine_for, first_rows, metered
-from rankveil.errors import BudgetError
+from rankveil.engines import Engine, Meter, RowsDone, Table, engine_for, first_rows, metered
+from rankveil.errors import BudgetError, PlanError
 from rankveil.fragments import fragment
 from rankveil.ledger import Booking
-from rankveil.methods import Method, budget_of
+from rankveil.measure.budget import Budget
+from rankveil.methods import FittedTable, Method, budget_of
+from rankveil.model import Model
 from rankveil.noise import RandomSource, SystemSource
-from rankveil.write import FileFormat, OutputFolder, Written, publish_files, publish_frame
+from rankveil.write import FileFormat, OutputFolder, Written, fingerprints, publish_files, publish_frame
 
 _ROWS_SHOWN = 5
 
@@ -39,6 +41,7 @@ class Release:
     table: Any
     certificate: Certificate
     folder: Path | None = None
+    model: Model | None = None  # where it was to be kept
 
     def _repr_html_(self) -> str:
         """For notebooks: what holds, and the first rows of the protected table."""
@@ -64,6 +67,7 @@ def release(
     accept_large_epsilon: bool = False,
     overwrite: bool = False,
     escape_formulas: bool = False,
+    keep_model: bool = False,
     engine: Engine | None = None,
     source: RandomSource | None = None,
     ledger: str | Path | None = None,
@@ -79,63 +83,164 @@ def release(
     Spark frame; or anything with the Arrow C stream.
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`, an ε above 20 `accept_large_epsilon=True`. `escape_formulas`
-    puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. The release is
-    entered in the ledger (by default the user's own, see `rankveil ledger`) before noise is drawn, and is not given
-    back if the run fails. `reference` is noted with that entry, so that whoever started a release can find out later
-    whether it was paid for. `name` is what the ledger calls the table; by default the plan's `[publication] title`, or
-    the name of the file. `source` is for tests: anything but the system's generator marks the certificate as not for
-    release, and leaves the ledger alone.
+    puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. `keep_model`
+    keeps what was measured and fitted (method `synthetic`): in `model/` beside the release, and as `model` of what is
+    given back; rows and tables can be drawn from it at any time, at no further cost.
+    The release is entered in the ledger (by default the user's own, see `rankveil ledger`) before noise is drawn, and
+    is not given back if the run fails. `reference` is noted with that entry, so that whoever started a release can find
+    out later whether it was paid for. `name` is what the ledger calls the table; by default the plan's `[publication]
+    title`, or the name of the file. `source` is for tests: anything but the system's generator marks the certificate as
+    not for release, and leaves the ledger alone.
     `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
     (None if nobody knows).
     """
-    plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     source = SystemSource() if source is None else source
-    agreed = accept_large_epsilon or not source.releasable  # a test releases nothing
-    method = check_consent(plan, accept_no_guarantee=accept_no_guarantee, accept_large_epsilon=agreed)
-
-    engine = engine_for(table) if engine is None else engine
-    opened = engine.open(table, separator=plan.table.separator, encoding=plan.table.encoding)
-    schema = declare(plan, opened)
-    engine.refuse(method.reads_records(schema), out)
-    form = _file_format(plan, opened, escape_formulas=escape_formulas and out is not None)
+    run = _Run.of(table, plan, engine, source, accept_no_guarantee, accept_large_epsilon)
+    plan, method = run.plan, run.method
+    run.engine.refuse(method.reads_records(run.schema), out)
+    form = _file_format(plan, run.opened, escape_formulas=escape_formulas and out is not None)
     folder = None if out is None else OutputFolder(out, form, overwrite=overwrite)
     if folder is not None:
-        folder.refuse_to_replace([part.path for part in opened.parts])
+        folder.refuse_to_replace([part.path for part in run.opened.parts])
+    described = run.described() if keep_model else None
 
-    progress("reading the table and grouping")
     meter = metered(rows_done)
-    with limited(Dataset(schema, opened, engine, meter), source) as dataset:
-        prepared = method.prepare(dataset, plan.release.k or 1)
-        method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
-        # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
-        booking = (
-            _entered(ledger, plan, method, opened, engine, reference, name, clock) if source.releasable else Booking()
-        )
-        budget = budget_of(plan)
-        with booking.stands():
-            progress("drawing noise")
-            protected = method.protect(prepared, budget, source)
-            del prepared  # exact counts can be millions of numbers
+    booking, fitted = run.paid_and_linked(meter, progress, partial(run.entered, ledger, reference, name, clock))
     with booking.stands():
-        progress("linking columns")
-        rows = method.rows(protected, budget, source)
-        del protected
+        kept = None if described is None else run.model(described, fitted)
+        rows = method.rows(fitted, run.budget, source)
+        del fitted
+        files = None if kept is None else kept.files()
 
         @cache  # made once, for it says when
         def certified(written: Written | None = None) -> Certificate:
-            entry = booking.reservation
-            return certify(plan, method, rows, form, entry, clock(), written, for_release=source.releasable)
+            model = None if files is None else fingerprints(files)
+            entry, for_release = booking.reservation, source.releasable
+            return certify(plan, method, rows, form, entry, clock(), written, for_release=for_release, model=model)
 
         if folder is None:
-            made = publish_frame(rows, opened, engine)
+            made = publish_frame(rows, run.opened, run.engine)
             with suppress(BudgetError):  # the frame is made and paid for; the ledger shows it as not published
                 booking.published("in memory")
-            return Release(made, certified())
+            return Release(made, certified(), model=kept)
         progress("writing")
-        written = publish_files(rows, folder, lambda written: certified(written).to_json(), engine, meter)
+        written = publish_files(rows, folder, lambda written: certified(written).to_json(), run.engine, meter, files)
     with booking.stands(f"Release and certificate are in {folder.path}; only a note of that is missing."):
         booking.published(f"sha256 {written.sha256}")
-    return Release(None, certified(written), folder.path)
+    return Release(None, certified(written), folder.path, kept)
+
+
+def fit(
+    table: object,
+    plan: Plan | str | Path,
+    *,
+    accept_large_epsilon: bool = False,
+    engine: Engine | None = None,
+    source: RandomSource | None = None,
+    ledger: str | Path | None = None,
+    reference: str = "",
+    name: str = "",
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    progress: Callable[[str], None] = lambda stage: None,
+    rows_done: RowsDone | None = None,
+) -> Model:
+    """Measure `table` as `plan` describes and fit a model to what was measured: a release without its rows.
+
+    It costs what a release costs, and is entered in the ledger like one. From the model rows and tables are drawn at
+    any time, without data or budget. What is given is what `release` takes; the method is `synthetic`.
+    """
+    source = SystemSource() if source is None else source
+    run = _Run.of(table, plan, engine, source, False, accept_large_epsilon)
+    run.engine.refuse(run.method.reads_records(run.schema), None)
+    described = run.described()
+    booking, fitted = run.paid_and_linked(
+        metered(rows_done), progress, partial(run.entered, ledger, reference, name, clock)
+    )
+    with booking.stands():
+        made = run.model(described, fitted)
+        with suppress(BudgetError):  # the model is made and paid for; the ledger shows it as not published
+            booking.published("a model in memory")
+        return made
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A table that is about to be released, or measured."""
+
+    plan: Plan
+    method: Method
+    source: RandomSource
+    engine: Engine
+    opened: Table
+    schema: Schema
+
+    @classmethod
+    def of(
+        cls,
+        table: object,
+        plan: Plan | str | Path,
+        engine: Engine | None,
+        source: RandomSource,
+        accept_no_guarantee: bool,
+        accept_large_epsilon: bool,
+    ) -> _Run:
+        plan = plan if isinstance(plan, Plan) else Plan.load(plan)
+        agreed = accept_large_epsilon or not source.releasable  # a test releases nothing
+        method = check_consent(plan, accept_no_guarantee=accept_no_guarantee, accept_large_epsilon=agreed)
+        engine = engine_for(table) if engine is None else engine
+        opened = engine.open(table, separator=plan.table.separator, encoding=plan.table.encoding)
+        return cls(plan, method, source, engine, opened, declare(plan, opened))
+
+    @property
+    def budget(self) -> Budget:
+        return budget_of(self.plan)
+
+    def described(self) -> dict[str, str]:
+        """What a model says of the plan; read before anything is spent."""
+        if self.method.fit is None:
+            raise PlanError(
+                f"The method {self.method.name} has no model that could be kept.",
+                remedy='Release without it, or use method = "synthetic".',
+            )
+        return Model.public_files(self.plan, self.schema)
+
+    def model(self, described: dict[str, str], fitted: FittedTable) -> Model:
+        return Model.of(described, fitted.measured, fitted.model, for_release=self.source.releasable)
+
+    def paid_and_linked(
+        self, meter: Meter, progress: Callable[[str], None], entered: Callable[[], Booking]
+    ) -> tuple[Booking, Any]:
+        """What was entered in the ledger, and what rows can be made of."""
+        progress("reading the table and grouping")
+        with limited(Dataset(self.schema, self.opened, self.engine, meter), self.source) as dataset:
+            prepared = self.method.prepare(dataset, self.plan.release.k or 1)
+            self.method.planned(self.plan)  # refuses noise that cannot be drawn, while that still costs nothing
+            # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
+            booking = entered() if self.source.releasable else Booking()
+            with booking.stands():
+                progress("drawing noise")
+                protected = self.method.protect(prepared, self.budget, self.source)
+                del prepared  # exact counts can be millions of numbers
+        with booking.stands():
+            progress("linking columns")
+            return booking, self.method.linked(protected, self.source)
+
+    def entered(self, path: str | Path | None, reference: str, name: str, clock: Callable[[], datetime]) -> Booking:
+        plan = self.plan
+        protected = [f"protects {plan.unit.who}"] if plan.unit != A_ROW else []
+        said = [self.method.name, *protected, *(f"{what} accepted" for what in weak(plan, self.method))]
+        return Booking.enter(
+            path,
+            self.opened,
+            self.engine,
+            epsilon=Fraction(plan.release.epsilon) if self.method.differentially_private else None,
+            delta=Fraction(plan.release.delta or 0),
+            note=", ".join([*said, *([f"reference {reference}"] if reference else [])]),
+            name=plan.publication.title or name,
+            population=plan.release.population,
+            reading=plan.text_reading,
+            clock=clock,
+        )
 
 
 def _file_format(plan: Plan, table: Table, *, escape_formulas: bool) -> FileFormat:
@@ -144,29 +249,3 @@ def _file_format(plan: Plan, table: Table, *, escape_formulas: bool) -> FileForm
         return FileFormat("parquet", decimal=plan.table.decimal_mark)
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
     return FileFormat("csv", separator, escape_formulas, plan.table.decimal_mark)
-
-
-def _entered(
-    path: str | Path | None,
-    plan: Plan,
-    method: Method,
-    table: Table,
-    engine: Engine,
-    reference: str,
-    name: str,
-    clock: Callable[[], datetime],
-) -> Booking:
-    protected = [f"protects {plan.unit.who}"] if plan.unit != A_ROW else []
-    said = [method.name, *protected, *(f"{what} accepted" for what in weak(plan, method))]
-    return Booking.enter(
-        path,
-        table,
-        engine,
-        epsilon=Fraction(plan.release.epsilon) if method.differentially_private else None,
-        delta=Fraction(plan.release.delta or 0),
-        note=", ".join([*said, *([f"reference {reference}"] if reference else [])]),
-        name=plan.publication.title or name,
-        population=plan.release.population,
-        reading=plan.text_reading,
-        clock=clock,
-    )

@@ -178,6 +178,7 @@ FEWEST_COPULA_ROWS = 20_000
 MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_ROUNDS, FULL_STEPS = 12, 30  # of its fit
 MOST_LIMIT_CELLS, PROBES = 1 << 22, 3  # values tried of the columns of a rule together, and of a cell of numbers
+TRIES_OF_A_CONDITION, TRIES_OF_A_RARE_CONDITION = 32, 512  # in the cells of a row, of conditions on several columns
 ASSUMED_ROWS = 10_000  # of dry runs, where nobody says how many
 
 # -- arithmetic: so that steps stay finite ----------------------------------------------------------------------------

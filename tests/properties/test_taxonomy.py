@@ -44,9 +44,7 @@ def jaccard(first: frozenset[int], second: frozenset[int]) -> Fraction:
 
 @given(any_graph)
 def test_ancestors_are_the_nodes_on_all_ways_to_the_root(taxonomy: Taxonomy) -> None:
-    edges = {
-        taxonomy._position[node]: [taxonomy._position[p] for p in above] for node, above in taxonomy._edges.items()
-    }
+    edges = {taxonomy._position[node]: [taxonomy._position[p] for p in above] for node, above in taxonomy.edges.items()}
 
     def climb(node: int) -> set[int]:
         return {node}.union(*(climb(parent) for parent in edges[node]))
@@ -115,7 +113,7 @@ def test_the_order_starts_at_the_most_marginal_label_and_moves_away_from_it(taxo
 def test_distances_and_marginality_do_not_depend_on_the_order_of_rows_or_labels(
     data: st.DataObject, taxonomy: Taxonomy
 ) -> None:
-    edges = dict(data.draw(st.permutations([(node, list(above)) for node, above in taxonomy._edges.items()])))
+    edges = dict(data.draw(st.permutations([(node, list(above)) for node, above in taxonomy.edges.items()])))
     names = dict(zip(taxonomy.labels, taxonomy._node_names, strict=False))
     shuffled = Taxonomy(edges, dict(data.draw(st.permutations(list(names.items())))))
     place = [shuffled.labels.index(label) for label in taxonomy.labels]
@@ -128,7 +126,7 @@ def test_distances_and_marginality_do_not_depend_on_the_order_of_rows_or_labels(
 def test_the_order_of_rows_in_a_taxonomy_file_does_not_change_the_order_of_labels(
     data: st.DataObject, taxonomy: Taxonomy
 ) -> None:
-    edges = dict(data.draw(st.permutations([(node, list(above)) for node, above in taxonomy._edges.items()])))
+    edges = dict(data.draw(st.permutations([(node, list(above)) for node, above in taxonomy.edges.items()])))
     names = dict(zip(taxonomy.labels, taxonomy._node_names, strict=False))
     assert Taxonomy(edges, names).order.tolist() == taxonomy.order.tolist()
 
@@ -169,9 +167,7 @@ def test_in_a_tree_the_spanned_taxonomy_is_the_smallest_subtree_that_holds_all_v
 ) -> None:
     codes = set(codes_in(taxonomy, sample).tolist())
     found = set(taxonomy.spanned(codes).tolist())
-    parent = {
-        taxonomy._position[node]: taxonomy._position[above[0]] for node, above in taxonomy._edges.items() if above
-    }
+    parent = {taxonomy._position[node]: taxonomy._position[above[0]] for node, above in taxonomy.edges.items() if above}
     tops = [node for node in found if parent.get(node) not in found]
     assert len(tops) == 1, "connected: one node only has no parent in it"
     leaves = {node for node in found if node not in {parent.get(other) for other in found}}
@@ -203,7 +199,7 @@ def test_the_centroid_of_equal_labels_is_that_label(taxonomy: Taxonomy, label: i
 @settings(max_examples=50)
 @given(any_graph, st.data())
 def test_an_edge_from_the_root_to_any_other_node_makes_a_cycle(taxonomy: Taxonomy, data: st.DataObject) -> None:
-    edges: Parents = {node: list(above) for node, above in taxonomy._edges.items()}
+    edges: Parents = {node: list(above) for node, above in taxonomy.edges.items()}
     edges["n0"] = [data.draw(st.sampled_from([node for node in edges if node != "n0"]))]
     with pytest.raises(TaxonomyError, match="cycle"):
         Taxonomy(edges, list(edges))

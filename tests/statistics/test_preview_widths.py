@@ -185,7 +185,7 @@ def test_whole_releases_draw_the_noise_and_measure_the_pairs_that_were_announced
         source = SeededSource(run)
         released = method.protect(counted, budget, source)
         if run == 0:
-            made = method.rows(released, budget, source)
+            made = method.rows(method.linked(released, source), budget, source)
             _check_linkage(looked.linkage, made.linkage, [note.name for note in made.notes])
     share_of_reach = []
     for expected in looked.expectations:

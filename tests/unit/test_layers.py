@@ -39,6 +39,7 @@ LAYERS = (
     ("aligned",),
     ("published",),
     ("write",),
+    ("model",),
     ("methods", "consent", "certificate", "preview", "release", "evaluate", "audit", "verify"),
     ("report",),
     ("compare",),  # writes a page

@@ -249,6 +249,24 @@ def _bands(entry: DerivedEntry, target: Shape, source: Shape, where: str) -> ByB
 
 
 def _file(entry: DerivedEntry, target: Shape, sources: Sequence[Shape], plan: Plan, where: str) -> ByTable:
+    *given, found = _columns_of_file(entry, target.name, plan, where)
+    return _table(target, sources, given, found, where)
+
+
+def lookup_text(plan: Plan, name: str) -> str:
+    """The part of a derived column's file that the plan uses, as the text of such a file."""
+    entry = plan.columns[name].derived
+    if entry is None or entry.by is None:
+        raise ValueError(f"{name!r} follows from no file")
+    text, header = io.StringIO(), (*entry.sources, name)
+    rows = zip(*_columns_of_file(entry, name, plan, f"Column {name!r}, `derived`"), strict=True)
+    delimiter = ";" if any(";" in each for each in header) else ","
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
+
+
+def _columns_of_file(entry: DerivedEntry, target: str, plan: Plan, where: str) -> list[list[str]]:
+    """The texts of the columns that a derived one follows from, and its own."""
     path = plan.folder / str(entry.by)
     try:
         if path.stat().st_size > _LARGEST_FILE:
@@ -265,15 +283,12 @@ def _file(entry: DerivedEntry, target: Shape, sources: Sequence[Shape], plan: Pl
         header, rows = [], []
     header = [name.strip() for name in header]
     rows = [row for row in rows if row]
-    absent = [name for name in (*(shape.name for shape in sources), target.name) if name not in header]
+    wanted = (*entry.sources, target)
+    absent = [name for name in wanted if name not in header]
     if absent or not rows or any(len(row) != len(header) for row in rows):
         problem = f"has no column {absent[0]!r}" if absent else "has no rows, or rows of several lengths"
         raise PlanError(f"{where}: {path.name} {problem}.", remedy="Its first line names the columns, others follow.")
-
-    def column(name: str) -> list[str]:
-        return [row[header.index(name)].strip() for row in rows]
-
-    return _table(target, sources, [column(shape.name) for shape in sources], column(target.name), where)
+    return [[row[header.index(name)].strip() for row in rows] for name in wanted]
 
 
 def _table(

@@ -235,6 +235,24 @@ def told_apart(obeyed: Sequence[Clause | HasValue], scope: Scope, name: str) -> 
     return tuple(cuts.tolist()) if len(cuts) <= _MOST_CUTS else ()
 
 
+def ranges_holding(clause: Clause, name: str) -> tuple[Codes, Codes] | None:
+    """Ranges of codes [low, high) of a column in which a condition on it alone holds; None where no few can tell."""
+    shape, codes = clause.scope.shapes[name], _candidates([clause], clause.scope, name)
+    top = shape.domain.width + 1 if isinstance(shape.domain, Grid) else shape.domain.label_count
+    if len(codes) < top and not _plainly_compared([clause], name):
+        return None
+    low = np.append(codes, np.arange(top, label_count(shape)))  # what holds changes between neighbouring candidates
+    high = np.append(low[1:], label_count(shape))
+    if shape.allows_null:
+        low, high = np.append(MISSING, low), np.append(0, high)
+    held = clause.holds({name: low})
+    low, high = low[held], high[held]
+    apart = low[1:] != high[:-1]
+    return low[np.append(np.ones(len(low[:1]), np.bool_), apart)], high[
+        np.append(apart, np.ones(len(high[:1]), np.bool_))
+    ]
+
+
 def _classes(said: Sequence[Codes], count: int) -> Codes:
     """A number for every combination of what is said."""
     if not said:

@@ -168,19 +168,28 @@ class RowMaker:
     phases: Floats  # of the roundings: of rows, and of each column's values
     piece_count: int
     obeyed: tuple[Rule, ...] = ()
+    tries: int = _TRIES_IN_CELLS
 
     @classmethod
-    def of(cls, model: Model, piece_count: int, obeyed: Sequence[Rule], sampler: Sampler) -> RowMaker:
+    def of(
+        cls,
+        model: Model,
+        piece_count: int,
+        obeyed: Sequence[Rule],
+        sampler: Sampler,
+        laws: Sequence[Law] | None = None,
+        tries: int = _TRIES_IN_CELLS,
+    ) -> RowMaker:
         # Rows that are alike stand together, so that rounding takes from one what it gives to the next.
         order = np.lexsort(model.cells[::-1])
-        laws = tuple(map(law_of, model.marginals.values()))
+        laws = tuple(map(law_of, model.marginals.values()) if laws is None else laws)
         keys = tuple(
             law.keys(cells[order], model.latent[order, place])
             for place, (law, cells) in enumerate(zip(laws, model.cells, strict=True))
         )
         reach = np.cumsum(model.weights[order])
         phases = sampler.uniform(len(laws) + 1)
-        return cls(tuple(model.marginals), laws, keys, reach / reach[-1], phases, piece_count, tuple(obeyed))
+        return cls(tuple(model.marginals), laws, keys, reach / reach[-1], phases, piece_count, tuple(obeyed), tries)
 
     def make(self, piece: Piece) -> dict[str, Codes]:
         """The rows of a piece, all of which obey the rules: the same whenever and wherever it is made."""
@@ -198,7 +207,8 @@ class RowMaker:
         }
         if self.obeyed:
             keys_of = {name: keys.take(chosen) for name, keys in zip(self.names, self.keys, strict=True)}
-            values_again(made, self.obeyed, dict(zip(self.names, self.laws, strict=True)), keys_of, sampler)
+            laws = dict(zip(self.names, self.laws, strict=True))
+            values_again(made, self.obeyed, laws, keys_of, sampler, self.tries)
         return made
 
     def _obeying(self, made: dict[str, Codes], wanted: int, sampler: Sampler) -> dict[str, Codes]:
@@ -223,11 +233,12 @@ def values_again(
     laws: Mapping[str, Law],
     keys: Mapping[str, Keys],
     sampler: Sampler,
+    tries: int = _TRIES_IN_CELLS,
 ) -> None:
     """Rows that break a rule get other values in the cells they have, in the columns that the rule is about."""
     for rule in obeyed:
         again = [name for name in rule.columns if name in laws]
-        for _ in range(_TRIES_IN_CELLS):
+        for _ in range(tries):
             wrong = np.flatnonzero(~rule.holds(made))
             if not len(wrong):
                 break

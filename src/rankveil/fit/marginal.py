@@ -8,7 +8,7 @@ Values that rules of the plan tell apart are never in one base cell.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from rankveil.declare import Column
 from rankveil.declare.axis import Axis
 from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
 from rankveil.fit.cells import Groups, group_nominal, group_ordered
-from rankveil.fit.segments import Segments
+from rankveil.fit.segments import Segments, disjoint, tilts
 from rankveil.fit.simplex import Floats
 from rankveil.fit.strips import Strips
 from rankveil.noise import Sampler
@@ -88,8 +88,10 @@ class OrderedMarginal(_Replaceable):
         null: bool,
         cuts: Sequence[int] = (),
         holes: Sequence[int] = (),
+        edges: NDArray[np.int64] | None = None,
     ) -> None:
-        """`cuts`: codes at which a base cell begins in any case. `holes`: codes that are those of special values."""
+        """`cuts`: codes at which a base cell begins in any case. `holes`: codes that are those of special values.
+        `edges`: where base cells begin, of a marginal that was made before."""
         self.size, self.null = size, null
         self.special = len(segments.special)
         self._cuts, self._holes = np.array(cuts, np.int64), np.array(holes, np.int64)
@@ -97,17 +99,21 @@ class OrderedMarginal(_Replaceable):
         if not kept.any():  # all records are missing, as far as the noise tells
             segments = Segments(np.array([0]), np.array([size]), np.array([1e-6]), segments.missing, segments.special)
             kept = np.ones(1, np.bool_)
-        self._low, self._high, self._mass = _disjoint(segments.low[kept], segments.high[kept], segments.mass[kept])
+        self._low, self._high, self._mass = disjoint(segments.low[kept], segments.high[kept], segments.mass[kept])
         self._width = (self._high - self._low).astype(np.float64)
-        self._tilt = _tilts(self._low, self._high, self._mass)
+        self._tilt = tilts(self._low, self._high, self._mass)
         self._below = np.concatenate([[0.0], np.cumsum(self._mass)])
-        self.edges = self._base_edges(most_cells, least_mass)
+        self.edges = self._base_edges(most_cells, least_mass) if edges is None else edges
         bounds = self._cumulative(np.concatenate([[0], self.edges, [size]]))
         self._bounds = bounds
         present = np.maximum(np.diff(bounds), 0.0)
         apart = np.append(segments.special, segments.missing) if null else segments.special
         self.mass: Floats = np.append(present, apart)
         self.variance: Floats = np.full(len(self.mass), cell_variance)
+
+    def parts(self) -> dict[str, NDArray[Any]]:
+        """What it is made of, masses of base cells apart: segments, and where base cells begin."""
+        return {"low": self._low, "high": self._high, "segment_mass": self._mass, "edges": self.edges}
 
     @property
     def cell_count(self) -> int:
@@ -246,18 +252,25 @@ class NominalMarginal(_Replaceable):
         null: bool,
         taxonomy: Taxonomy | None = None,
         classes: Sequence[int] = (),
+        cells: Groups | None = None,
     ) -> None:
         """`label_mass`: of each label, and of missing last where `null`. Light labels share cells, by `taxonomy`, if
-        they are of one of the `classes`."""
+        they are of one of the `classes`. `cells`: of each label, in a marginal that was made before."""
         self.null = null
         self._label_mass = label_mass
-        present = label_mass[:-1] if null else label_mass
-        cell = group_nominal(present, most_cells, least_mass, _kin(taxonomy))
-        if classes:
-            cell = np.unique(np.stack([cell, np.array(classes)]), axis=1, return_inverse=True)[1].ravel()
-        self._cell = np.append(cell, cell.max() + 1) if null else cell
+        if cells is None:
+            present = label_mass[:-1] if null else label_mass
+            cell = group_nominal(present, most_cells, least_mass, _kin(taxonomy))
+            if classes:
+                cell = np.unique(np.stack([cell, np.array(classes)]), axis=1, return_inverse=True)[1].ravel()
+            cells = np.append(cell, cell.max() + 1) if null else cell
+        self._cell = cells
         self.mass: Floats = np.bincount(self._cell, label_mass).astype(np.float64)
         self.variance: Floats = (np.bincount(self._cell) * label_variance).astype(np.float64)
+
+    def parts(self) -> dict[str, NDArray[Any]]:
+        """What it is made of, masses of base cells apart: of each label its mass and its cell, missing last."""
+        return {"label_mass": self._label_mass, "label_cells": self._cell}
 
     @property
     def cell_count(self) -> int:
@@ -366,34 +379,30 @@ def marginal_of(
     )
 
 
+def marginal_again(column: Column, parts: Mapping[str, NDArray[Any]], mass: Floats, variance: Floats) -> Marginal:
+    """The marginal with these `parts`, and with masses of its base cells and their variances."""
+    made: Marginal
+    if "edges" in parts:
+        special = np.zeros(len(column.domain.special) if isinstance(column.domain, Grid) else 0)
+        made = OrderedMarginal(
+            Axis.of(column).size,
+            Segments(parts["low"], parts["high"], parts["segment_mass"], 0.0, special),
+            most_cells=1,
+            least_mass=0.0,
+            cell_variance=0.0,
+            null=column.allows_null,
+            cuts=column.told_apart,
+            holes=_holes(column.domain) if isinstance(column.domain, Grid) else (),
+            edges=parts["edges"],
+        )
+    else:
+        null, masses, cells = column.allows_null, parts["label_mass"], parts["label_cells"]
+        made = NominalMarginal(masses, most_cells=1, least_mass=0.0, label_variance=0.0, null=null, cells=cells)
+    made = made.with_mass(mass)
+    made.variance = variance
+    return made
+
+
 def _holes(grid: Grid) -> list[int]:
     steps = [(Fraction(value) - Fraction(grid.lower)) / Fraction(grid.step) for value in grid.special]
     return [int(step) for step in steps if step.denominator == 1 and 0 <= step <= grid.width]
-
-
-def _disjoint(
-    low: NDArray[np.int64], high: NDArray[np.int64], mass: Floats
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Segments without overlaps; of two that overlap the later one starts later, or hands its mass on."""
-    kept: list[list[float]] = []
-    for start, end, amount in zip(low.tolist(), high.tolist(), mass.tolist(), strict=True):
-        start = max(start, int(kept[-1][1])) if kept else start
-        if start < end:
-            kept.append([start, end, amount])
-        else:
-            kept[-1][2] += amount
-    columns = np.array(kept).T if kept else np.zeros((3, 0))
-    return columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2]
-
-
-def _tilts(low: NDArray[np.int64], high: NDArray[np.int64], mass: Floats) -> Floats:
-    """A slope for the density inside each segment that keeps its mass: the lesser of the slopes to its neighbours."""
-    width = (high - low).astype(np.float64)
-    density = mass / width
-    tilts = np.zeros(len(mass))
-    if len(mass) > 2:
-        slope = np.diff(density) / np.diff((low + high) / 2)
-        left, right = slope[:-1], slope[1:]
-        lesser = np.where(left * right > 0, np.sign(left) * np.minimum(np.abs(left), np.abs(right)), 0.0)
-        tilts[1:-1] = lesser * width[1:-1] / density[1:-1] / 2
-    return np.where(width > 1, np.clip(tilts, -1, 1), 0.0)

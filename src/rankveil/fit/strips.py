@@ -30,6 +30,22 @@ class Strips:
         reach = np.cumsum(mass[kept])
         return cls(low[kept], width[kept], reach / reach[-1])
 
+    @property
+    def mass(self) -> Floats:
+        return np.diff(self.reach, prepend=0.0)
+
+    def within(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[Strips, NDArray[np.int64], Floats]:
+        """What of the strips lies in ranges of codes [low, high), which rise: of which strip each is, and its mass."""
+        first = np.searchsorted(high, self.low, side="right")
+        last = np.searchsorted(low, self.low + self.width, side="left")
+        counts = np.maximum(last - first, 0)
+        strip = np.repeat(np.arange(len(self.low)), counts)
+        place = np.arange(len(strip)) - np.repeat(np.cumsum(counts) - counts, counts) + first[strip]
+        start = np.maximum(self.low[strip], low[place])
+        width = np.minimum(self.low[strip] + self.width[strip], high[place]) - start
+        mass: Floats = self.mass[strip] * width / self.width[strip]
+        return Strips(start, width, np.cumsum(mass)), strip, mass
+
     def values(self, count: int, phase: float, sampler: Sampler) -> Codes:
         """`count` codes in the order of the strips: whole numbers per strip, evenly spread inside."""
         counts = counts_of(self.reach, count, phase)

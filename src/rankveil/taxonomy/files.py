@@ -51,6 +51,18 @@ def read_taxonomy(path: Path, *, label_file: Path | None = None, labels: Sequenc
     return Taxonomy(parents, leaves if labels is None else labels, name=path.name)
 
 
+def taxonomy_files(taxonomy: Taxonomy) -> tuple[str, str]:
+    """The texts of a node,parent file and of a label,node file from which the same taxonomy is read."""
+    edges = [(node, parent) for node, above in taxonomy.edges.items() for parent in above or ("",)]
+    return _text(("node", "parent"), edges), _text(("label", "node"), list(taxonomy.node_of_label.items()))
+
+
+def _text(header: tuple[str, str], rows: list[tuple[str, str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
+
+
 def _rows(path: Path) -> list[list[str]]:
     try:
         if path.stat().st_size > _LARGEST_FILE:

@@ -56,7 +56,7 @@ class Taxonomy:
             *self.labels,
             *(f"{node} (concept)" if node in node_of_label else node for node in inner),
         )
-        self._edges = edges
+        self.edges: Mapping[str, tuple[str, ...]] = edges  # every node with its parents
 
     def _checked(self, edges: Mapping[str, tuple[str, ...]], node_of_label: Mapping[str, str]) -> list[str]:
         """All nodes, each after its parents."""
@@ -99,6 +99,10 @@ class Taxonomy:
         return TaxonomyError(f"Taxonomy {self.name}: {problem}.", remedy=remedy)
 
     @property
+    def node_of_label(self) -> dict[str, str]:
+        return dict(zip(self.labels, self._node_names, strict=False))
+
+    @property
     def label_count(self) -> int:
         return len(self.labels)
 
@@ -109,7 +113,7 @@ class Taxonomy:
     def outline(self) -> list[tuple[int, str]]:
         """Depth and name of every node, each below its first parent, for people to look at."""
         below: dict[str, list[str]] = {}
-        for node, above in self._edges.items():
+        for node, above in self.edges.items():
             below.setdefault(above[0] if above else "", []).append(node)
         shown = dict(zip(self._node_names, self.names, strict=True))
         lines, waiting = [], [(0, node) for node in reversed(below.get("", []))]
@@ -127,21 +131,21 @@ class Taxonomy:
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Node -> the nodes right below it, in the order in which the taxonomy lists them."""
         below: list[list[int]] = [[] for _ in self._node_names]
-        for node, above in self._edges.items():
+        for node, above in self.edges.items():
             for parent in above:
                 below[self._position[parent]].append(self._position[node])
         return tuple(map(tuple, below))
 
     @cached_property
     def root(self) -> int:
-        return next(self._position[node] for node, above in self._edges.items() if not above)
+        return next(self._position[node] for node, above in self.edges.items() if not above)
 
     @cached_property
     def ancestors(self) -> NDArray[np.bool_]:
         """ancestors[i, j]: node j lies above node i, or is node i (the paper's φ)."""
         above = np.eye(self.node_count, dtype=np.bool_)
         for node in self._from_the_root:
-            for parent in self._edges[node]:
+            for parent in self.edges[node]:
                 above[self._position[node]] |= above[self._position[parent]]
         return above
 
@@ -157,7 +161,7 @@ class Taxonomy:
     @cached_property
     def sha256(self) -> str:
         """Fingerprint of the labels, concepts and edges: of what the taxonomy means, not of how its file is written."""
-        edges = sorted((node, parent) for node, above in self._edges.items() for parent in above)
+        edges = sorted((node, parent) for node, above in self.edges.items() for parent in above)
         content = json.dumps([self.labels, self._node_names, edges], ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()
 

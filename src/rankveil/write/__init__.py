@@ -6,27 +6,31 @@ files.py    batches as the bytes of a CSV or Parquet file, and their fingerprint
 folder.py   the folder a release goes to, as one file or in parts
 spread.py   parts written side by side by many workers
 publish.py  all of this as an engine sees fit: here or by many workers
-swap.py     a release and its certificate take the place of others in one step
+swap.py     a release with its certificate and model takes the place of others in one step
 small.py    small files (plans, results), whole or not at all
 """
 
 from rankveil.write.ahead import as_arrow
-from rankveil.write.files import FileFormat, Written
-from rankveil.write.folder import OutputFolder
+from rankveil.write.files import FileFormat, Written, write_rows
+from rankveil.write.folder import OutputFolder, fingerprints, write_folder
 from rankveil.write.publish import publish_files, publish_frame
 from rankveil.write.small import write_bytes, write_text
-from rankveil.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, recover
+from rankveil.write.swap import CERTIFICATE_NAME, MODEL_NAME, RELEASE_NAMES, recover
 
 __all__ = [
     "CERTIFICATE_NAME",
+    "MODEL_NAME",
     "RELEASE_NAMES",
     "FileFormat",
     "OutputFolder",
     "Written",
     "as_arrow",
+    "fingerprints",
     "publish_files",
     "publish_frame",
     "recover",
     "write_bytes",
+    "write_folder",
+    "write_rows",
     "write_text",
 ]

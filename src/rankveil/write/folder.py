@@ -1,15 +1,16 @@
-"""The folder a release goes to: the release, as one file or in parts, and its certificate, whole or not at all.
+"""The folder a release goes to: the release, its certificate, and its model if it is kept, whole or not at all.
 
-Guarantee    A release appears under its name only when all of it is on the disk, in one step with its certificate; so
-             it is where it takes the place of another one (swap.py).
-Argument     Both are written into a temporary folder beside, flushed and synced; so is every part of a release in
+Guarantee    A release, one file or in parts, appears under its name only when all of it is on the disk, in one step
+             with its certificate and model; so it is where it takes the place of another one (swap.py).
+Argument     All are written into a temporary folder beside, flushed and synced; so is every part of a release in
              parts, and their folder. Then they are swapped in.
 """
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,8 +18,21 @@ import pyarrow as pa
 from rankveil.draw.rows import Rows
 from rankveil.engines import RowProgress, silent
 from rankveil.errors import OutputError
+from rankveil.temporary import temporary_folder
 from rankveil.write.files import FileFormat, Written, write_rows
-from rankveil.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, prepared, recover, refuse_taken, swap_in, sync
+from rankveil.write.swap import (
+    CERTIFICATE_NAME,
+    MODEL_NAME,
+    RELEASE_NAMES,
+    prepared,
+    recover,
+    refuse_taken,
+    swap_in,
+    sync,
+)
+
+Certify = Callable[[Written], str]
+_NO_FILES: Mapping[str, bytes] = {}
 
 
 class OutputFolder:
@@ -42,7 +56,7 @@ class OutputFolder:
 
     def refuse_to_replace(self, inputs: Iterable[Path]) -> None:
         """Refuse if the table itself lies where the release is to go: it would be gone."""
-        ours = [(self.path / name).resolve() for name in RELEASE_NAMES]
+        ours = [(self.path / name).resolve() for name in (*RELEASE_NAMES, MODEL_NAME)]
         for path in inputs:
             if any(path.resolve() == place or place in path.resolve().parents for place in ours):
                 raise OutputError(
@@ -50,11 +64,20 @@ class OutputFolder:
                     remedy="Choose another folder with --out.",
                 )
 
-    def publish(self, rows: Rows, certify: Callable[[Written], str], progress: RowProgress = silent) -> Written:
-        """Write the rows, have them certified by their fingerprint, and let both files appear."""
-        return self._appeared(lambda release: write_rows(rows, release, self._name, self.form, progress), certify)
+    def publish(
+        self, rows: Rows, certify: Certify, progress: RowProgress = silent, model: Mapping[str, bytes] = _NO_FILES
+    ) -> Written:
+        """Write the rows, have them certified by their fingerprint, and let both appear, with the files of a model."""
+        return self._appeared(
+            lambda release: write_rows(rows, release, self._name, self.form, progress), certify, model
+        )
 
-    def publish_parts(self, write: Callable[[Path], Iterable[Written]], certify: Callable[[Written], str]) -> Written:
+    def publish_parts(
+        self,
+        write: Callable[[Path], Iterable[Written]],
+        certify: Certify,
+        model: Mapping[str, bytes] = _NO_FILES,
+    ) -> Written:
         """Let `write` fill a folder with Parquet files, and let it appear as `release.parquet/` with its certificate.
 
         `write` gets the temporary folder and gives back what it has written there, in the order of the rows. It may
@@ -69,16 +92,17 @@ class OutputFolder:
                 raise OSError(None, "parts are missing, or more were written than were reported")
             return written
 
-        return self._appeared(fill, certify)
+        return self._appeared(fill, certify, model)
 
-    def _appeared(self, fill: Callable[[Path], Written], certify: Callable[[Written], str]) -> Written:
+    def _appeared(self, fill: Callable[[Path], Written], certify: Certify, model: Mapping[str, bytes]) -> Written:
         """By way of a temporary folder that is always removed. What goes wrong with the disk is said in our words."""
         try:
             with prepared(self.path) as held:
                 release, certificate = held / "new" / self._name, held / "new" / CERTIFICATE_NAME
                 written = fill(release)
                 certificate.write_text(certify(written), encoding="utf-8")
-                for path in (*(release / part.name for part in written.parts), release, certificate):
+                kept = _filled(held / "new" / MODEL_NAME, model) if model else []
+                for path in (*(release / part.name for part in written.parts), release, certificate, *kept):
                     path.chmod(0o755 if path.is_dir() else 0o644)
                     sync(path)
                 swap_in(held, overwrite=self._overwrite)
@@ -89,3 +113,33 @@ class OutputFolder:
                 remedy="Free space or choose another folder, and run the release again.",
             ) from None
         return written
+
+
+def _filled(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """A new folder with files, and all that is to be synced."""
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return [*(folder / name for name in files), folder]
+
+
+def fingerprints(files: Mapping[str, bytes]) -> Written:
+    """Files of a folder as they will be written."""
+    parts = (Written(name, hashlib.sha256(each).hexdigest(), len(each)) for name, each in files.items())
+    return Written.in_parts(MODEL_NAME, tuple(parts))
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """A folder of small files, whole or not at all, where there is none of its name, or an empty one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise OutputError(f"{path} is already there.", remedy="Choose another place: nothing is replaced.")
+        with temporary_folder(path.parent, lambda held: None) as held:
+            for each in _filled(held / "new", files):
+                each.chmod(0o755 if each.is_dir() else 0o644)
+                sync(each)
+            (held / "new").rename(path)
+            sync(path.parent)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another place.") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rankveil.draw.rows import Rows
@@ -19,11 +19,18 @@ def publish_frame(rows: Rows, like: Table, engine: Engine) -> Any:
 
 
 def publish_files(
-    rows: Rows, folder: OutputFolder, certify: Callable[[Written], str], engine: Engine, meter: Meter = no_meter
+    rows: Rows,
+    folder: OutputFolder,
+    certify: Callable[[Written], str],
+    engine: Engine,
+    meter: Meter = no_meter,
+    model: Mapping[str, bytes] | None = None,
 ) -> Written:
-    """The rows in a folder with their certificate: in one file, or in parts if many workers write."""
+    """The rows in a folder with their certificate: in one file, or in parts if many workers write. `model`: files that
+    lie beside in a folder of that name."""
+    kept = model or {}
 
     def in_parts(run: Map) -> Written:
-        return folder.publish_parts(lambda target: write_spread(rows, target, folder.form, run), certify)
+        return folder.publish_parts(lambda target: write_spread(rows, target, folder.form, run), certify, kept)
 
-    return engine.files(lambda: folder.publish(rows, certify, meter(rows.row_count)), in_parts)
+    return engine.files(lambda: folder.publish(rows, certify, meter(rows.row_count), kept), in_parts)

@@ -1,7 +1,8 @@
-"""A release and its certificate take the place of others in one step.
+"""A release, its certificate and its model, if it has one, take the place of others in one step.
 
 Guarantee    Whatever ends the process, at any instruction, and if the power fails: under their names in the folder lie
-             the old release with its certificate, or the new one with its own, whole. Other files are not touched.
+             the old release with its certificate and model, or the new one with its own, whole. Other files are not
+             touched, and a folder `model` that is none of ours is never replaced.
 Argument     A file system renames one name at a time, so the names are led through one switch first. In a temporary
              folder lie `new/`, which is filled, `old/`, and `current`, a symbolic link to `old`.
              1. Each name in turn becomes a link to `current/` and that name, and what it named moves to `old/`, in one
@@ -33,7 +34,8 @@ from rankveil.temporary import sweep, temporary_folder
 
 CERTIFICATE_NAME = "certificate.json"
 RELEASE_NAMES = ("release.csv", "release.parquet")
-_NAMES = (CERTIFICATE_NAME, *RELEASE_NAMES)
+MODEL_NAME = "model"  # a folder
+_NAMES = (CERTIFICATE_NAME, *RELEASE_NAMES, MODEL_NAME)
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # as Linux numbers them
 
 
@@ -46,7 +48,7 @@ def prepared(folder: Path) -> Iterator[Path]:
 
 
 def swap_in(held: Path, *, overwrite: bool) -> None:
-    """Let what lies in `new/`, a release and its certificate, take the place of what is in the folder around."""
+    """Let what lies in `new/`, a release with its certificate and model, take the place of what is in the folder."""
     folder, old, current = held.parent, held / "old", held / "current"
     names = [name for name in _NAMES if os.path.lexists(held / "new" / name)]
     old.mkdir()
@@ -74,7 +76,13 @@ def swap_in(held: Path, *, overwrite: bool) -> None:
 
 
 def refuse_taken(folder: Path, *, overwrite: bool) -> None:
-    taken = [name for name in (*RELEASE_NAMES, CERTIFICATE_NAME) if os.path.lexists(folder / name)]
+    model = folder / MODEL_NAME
+    if os.path.lexists(model) and not (model / "model.json").exists():
+        raise OutputError(
+            f"The folder {folder} holds {MODEL_NAME}, which is no model of rankveil's.",
+            remedy="Choose another folder, or give it another name: a model is written under this one.",
+        )
+    taken = [name for name in (*RELEASE_NAMES, CERTIFICATE_NAME, MODEL_NAME) if os.path.lexists(folder / name)]
     if taken and not overwrite:
         raise OutputError(
             f"The folder {folder} already holds {taken[0]}.",
