@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     help="CSV: put an apostrophe before labels and names that a spreadsheet would run as formulas.",
 )
 @click.option(
+    "--keep-model", is_flag=True, help="Keep what was measured and fitted in model/ beside the release (synthetic)."
+)
+@click.option(
     "--dry-run", is_flag=True, help="Show the noise that the plan asks for; count the rows of TABLE, write nothing."
 )
 @quiet_option
@@ -74,6 +77,7 @@ def command(
     \b
       rankveil release patients.csv --plan plan.toml --dry-run
       rankveil release patients.csv --plan plan.toml --out 2031-q1/
+      rankveil release patients.csv --plan plan.toml --out 2031-q1/ --keep-model
       rankveil release patients.csv --plan plan.toml --out compare/ \\
           --method published:individual-ranking --k 25 --accept-no-guarantee
       rankveil release sales.parquet --plan plan.toml --out shared/2031-q1/ \\
@@ -112,6 +116,7 @@ def command(
     if as_json:
         said = ("method", "differentially_private", "epsilon", "rows", "statement")
         files = {"release": str(out / certificate.release.file), "certificate": str(out / "certificate.json")}
+        files |= {"model": str(out / certificate.model.folder)} if certificate.model is not None else {}
         print_json({**files, **{key: getattr(certificate, key) for key in said}})
         return
     click.echo(certificate.statement)
@@ -119,6 +124,8 @@ def command(
         click.echo(certificate.reason)
     click.echo(f"Release      {out / certificate.release.file}  ({certificate.rows} rows)")
     click.echo(f"Certificate  {out / 'certificate.json'}")
+    if certificate.model is not None:
+        click.echo(f"Model        {out / certificate.model.folder}  ({certificate.model.bytes:,} bytes)")
     if certificate.ledger is not None:
         click.echo(f"Ledger       entry {certificate.ledger.entry}")
 

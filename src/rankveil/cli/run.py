@@ -22,6 +22,8 @@ _COMMANDS = (
     "init",
     "release",
     "verify",
+    "sample",
+    "tables",
     "evaluate",
     "compare",
     "audit",

@@ -124,7 +124,7 @@ def _narrowed(law: Law, ranges: Ranges) -> tuple[Law, Floats]:
     before = np.bincount(law.cell_of_strip, law.strips.mass, minlength=law.cell_count)
     after = np.bincount(cell, mass, minlength=law.cell_count)
     share: Floats = np.where(before > 0, after / np.maximum(before, 1e-300), 0.0)
-    if not len(cell) or not after.any():
+    if not len(cell):
         return law, np.zeros(law.cell_count)
     reach = np.cumsum(mass / share[cell])
     return replace(law, strips=replace(pieces, reach=reach / reach[-1]), cell_of_strip=cell), share

@@ -44,7 +44,8 @@ class Strips:
         start = np.maximum(self.low[strip], low[place])
         width = np.minimum(self.low[strip] + self.width[strip], high[place]) - start
         mass: Floats = self.mass[strip] * width / self.width[strip]
-        return Strips(start, width, np.cumsum(mass)), strip, mass
+        kept = mass > 0
+        return Strips(start[kept], width[kept], np.cumsum(mass[kept])), strip[kept], mass[kept]
 
     def values(self, count: int, phase: float, sampler: Sampler) -> Codes:
         """`count` codes in the order of the strips: whole numbers per strip, evenly spread inside."""

@@ -65,6 +65,7 @@ def verify(certificate: str | Path, release: str | Path) -> Verification:
         ("file is the certified one", lambda: of_release.fingerprint(read, path)),
         ("columns are those declared", lambda: of_release.columns(read, path)),
         ("rows and values are those declared", lambda: of_release.contents(read, path)),
+        ("model is the certified one", lambda: of_release.model(read, path)),
     ]
     return Verification(tuple(_made(name, check) for name, check in checks), read)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from rankveil.certificate import Certificate
+from rankveil.certificate import Certificate, PartNote
 from rankveil.engines import Table, open_table
+from rankveil.model import Model
 from rankveil.verify.inspection import Inspection
-from rankveil.write import Written
+from rankveil.write import MODEL_NAME, Written
 
 
 class Fails(Exception):
@@ -22,9 +24,32 @@ def fingerprint(read: Certificate, path: Path) -> str:
     if read.release.parts is None:
         _is_certified(path, read.release.sha256, read.release.bytes)
         return f"SHA-256 and {read.release.bytes} bytes"
-    parts = read.release.parts
     if not path.is_dir():
         raise Fails("a file instead of a folder of parts")
+    size = _parts_are_certified(path, read.release.parts, read.release.sha256, read.release.bytes)
+    return f"SHA-256 of {len(read.release.parts)} parts and {size} bytes"
+
+
+def model(read: Certificate, path: Path) -> str:
+    """The model beside the release, if there is one."""
+    folder = path.parent / MODEL_NAME
+    if read.model is None:
+        if (folder / "model.json").exists():
+            raise Fails("a model lies beside the release, which the certificate does not know")
+        return "none was kept"
+    if read.method != "synthetic":
+        raise Fails(f"the method {read.method} has no model")
+    if not folder.is_dir():
+        return "certified, but not beside the release: not checked"
+    size = _parts_are_certified(folder, read.model.parts, read.model.sha256, read.model.bytes)
+    kept = Model.load(folder)
+    if (kept.rows, kept.schema.names) != (read.rows, [column.name for column in read.columns]):
+        raise Fails("other columns, or another number of rows, than those of the release")
+    return f"SHA-256 of {len(read.model.parts)} files and {size} bytes; it can be read"
+
+
+def _parts_are_certified(path: Path, parts: Sequence[PartNote], sha256: str, size: int) -> int:
+    """Every file of a folder is listed, all listed ones are there, and they add up to the whole; its size."""
     certified = {part.name for part in parts}
     if len(certified) < len(parts) or any(Path(name).name != name or name.startswith(".") for name in certified):
         raise Fails("a part has no proper name, or the name of another one")
@@ -34,9 +59,9 @@ def fingerprint(read: Certificate, path: Path) -> str:
     for place, part in enumerate(parts, start=1):
         _is_certified(path / part.name, part.sha256, part.bytes, f"part {place}: ")
     whole = Written.in_parts("", tuple(Written(part.name, part.sha256, part.bytes) for part in parts))
-    if (whole.sha256, whole.size) != (read.release.sha256, read.release.bytes):
+    if (whole.sha256, whole.size) != (sha256, size):
         raise Fails("the parts are those listed, but do not add up to the certified whole")
-    return f"SHA-256 of {len(parts)} parts and {whole.size} bytes"
+    return whole.size
 
 
 def _is_certified(path: Path, sha256: str, size: int, where: str = "") -> None:

@@ -1,9 +1,9 @@
 """One pair: a whole release of a table, and of its neighbour with the answers that the first one got.
 
-Guarantee    A pair that passes has asked the same questions with the same scales in the same order, its two releases
-             and certificates are the same to the last byte, and what the answers can lose adds up to no more than what
-             the certificate claims. A pair that does not pass is a counterexample, or a fault of the audit, never bad
-             luck.
+Guarantee    A pair that passes has asked the same questions with the same scales in the same order, its two releases,
+             certificates and kept models are the same to the last byte, and what the answers can lose adds up to no
+             more than what the certificate claims. A pair that does not pass is a counterexample, or a fault of the
+             audit, never bad luck.
 Argument     The second run gets every answer of the first one and the same random bytes for everything else (watch.py).
              So whatever differs came from the exact data by another way than an answer (T44). Questions that stay
              the same compose: pure losses Σ‖Δq‖₁/scale, and the log-ratios of choices and channels, add up to ε; with
@@ -37,6 +37,7 @@ from rankveil.certificate import Certificate
 from rankveil.engines import Engine
 from rankveil.errors import RankveilError
 from rankveil.measure.accounting import rho_within
+from rankveil.methods import method_named
 from rankveil.release import Release, release
 
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)
@@ -83,8 +84,9 @@ def _ended(case: Case, cells: Cells, cuts: Cuts, watch: Watch, folder: Path, eng
     (folder / "in").mkdir(parents=True)
     table = case.way.make(cells, case.plan, cuts, folder / "in")
     out = folder / "out" if case.way.file else None
+    keep = method_named(case.plan.release.method).fit is not None
     try:
-        return release(table, case.plan, out=out, source=watch, clock=lambda: _NOW, engine=engine)
+        return release(table, case.plan, out=out, source=watch, clock=lambda: _NOW, engine=engine, keep_model=keep)
     except Exception as error:  # a bug is a result too: it names the pair, and the others go on
         return error
 
@@ -161,7 +163,8 @@ def seen(made: Release) -> dict[str, str]:
         found = {str(path.relative_to(made.folder)): _digest(path.read_bytes()) for path in files}
         layouts = {f"row groups of {path.name}": _layout(path) for path in files if path.suffix == ".parquet"}
         return found | layouts
-    return {"certificate": made.certificate.to_json(), **_seen_frame(made.table)}
+    kept = {} if made.model is None else {f"model/{name}": _digest(each) for name, each in made.model.files().items()}
+    return {"certificate": made.certificate.to_json(), **kept, **_seen_frame(made.table)}
 
 
 def _seen_frame(table: Any) -> dict[str, str]:
