@@ -253,16 +253,40 @@ def test_a_choice_by_exact_scores_is_caught(monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_a_peek_at_one_exact_count_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     plain = METHODS["synthetic"]
+    assert plain.fit is not None
+    fit = plain.fit
 
-    def peeking(given: Any, budget: Budget, source: RandomSource) -> Any:
+    def peeking(given: Any, source: RandomSource) -> Any:
         measured, dataset = given
         column = dataset.schema.protected[0]
         counts, _ = count_columns(dataset, [column])
         measured.columns[column.name].mass[0] = 1 + counts[column.name].missing
-        return plain.rows(given, budget, source)
+        return fit(given, source)
 
-    monkeypatch.setitem(METHODS, "synthetic", replace(plain, rows=peeking))
+    monkeypatch.setitem(METHODS, "synthetic", replace(plain, fit=peeking))
     assert first_problem(tmp_path, only=of_method("synthetic")).different
+
+
+def test_an_exact_count_that_only_the_kept_model_shows_is_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plain = METHODS["synthetic"]
+    assert plain.fit is not None
+    fit = plain.fit
+
+    def peeking(given: Any, source: RandomSource) -> Any:
+        made = fit(given, source)
+        for name, asked in made.measured.asked.items():
+            counts, _ = count_columns(made.dataset, [asked.column])
+            asked.levels[0].noisy[0] = counts[name].between(
+                np.array([asked.levels[0].low[0], asked.levels[0].high[0]])
+            )[0]
+        return made
+
+    monkeypatch.setitem(METHODS, "synthetic", replace(plain, fit=peeking))
+    found = first_problem(tmp_path, only=of_method("synthetic"))
+    assert "model/measurements.parquet" in found.different
+    assert not any(name.startswith("release") for name in found.different)
 
 
 def sorted_pair() -> Case:
