@@ -492,12 +492,12 @@ def test_the_command_ends_with_code_3_and_says_what_fails(cli: Cli, made: Callab
         file.write("1,0.1,cook,2000-01-01\n")
     done = cli("verify", folder / "certificate.json", folder)
     assert done.code == NOT_VERIFIED
-    assert "NOT VERIFIED: 2 of 8 checks fail." in done.out
+    assert "NOT VERIFIED: 2 of 9 checks fail." in done.out
     said = cli("verify", folder / "certificate.json", folder, "--json")
     assert said.code == NOT_VERIFIED
     found = json.loads(said.out)
     assert found["verified"] is False
-    assert [set(check) for check in found["checks"]] == [{"check", "holds", "detail"}] * 8
+    assert [set(check) for check in found["checks"]] == [{"check", "holds", "detail"}] * 9
     assert [check["holds"] for check in found["checks"]].count(False) == 2
 
 
@@ -509,3 +509,51 @@ def test_the_certificates_own_model_reads_what_verify_reads(made: Callable[..., 
     path = made() / "certificate.json"
     read = verify(path, path.parent / "release.csv").certificate
     assert read == Certificate.model_validate_json(path.read_text())
+
+
+# A model that was kept
+
+
+@pytest.fixture
+def with_model(tmp_path: Path) -> Path:
+    release(people(), plan_for("synthetic"), out=tmp_path / "out", keep_model=True, ledger=tmp_path / "ledger.sqlite")
+    return tmp_path / "out"
+
+
+def of_model(folder: Path) -> tuple[bool, str]:
+    result = verify(folder / "certificate.json", folder / "release.parquet")
+    [check] = [check for check in result.checks if check.check == "model is the certified one"]
+    assert result.verified == check.holds
+    return check.holds, check.detail
+
+
+def test_a_model_beside_its_release_is_verified_with_it(with_model: Path) -> None:
+    assert of_model(with_model)[0]
+    assert "it can be read" in of_model(with_model)[1]
+
+
+@pytest.mark.parametrize("name", ["model.json", "rows.parquet", "measurements.json", "plan.toml"])
+def test_a_changed_file_of_the_model_fails(name: str, with_model: Path) -> None:
+    path = with_model / "model" / name
+    path.write_bytes(path.read_bytes()[:-1] + b" ")
+    assert not of_model(with_model)[0]
+
+
+def test_a_file_too_many_or_too_few_in_the_model_fails(with_model: Path) -> None:
+    (with_model / "model" / "more.csv").write_text("a")
+    assert of_model(with_model) == (False, "1 file(s) in the folder that are not certified")
+    (with_model / "model" / "more.csv").unlink()
+    (with_model / "model" / "rows.parquet").unlink()
+    assert not of_model(with_model)[0]
+
+
+def test_a_model_that_was_not_passed_on_is_said_not_to_be_checked(with_model: Path) -> None:
+    shutil.rmtree(with_model / "model")
+    assert of_model(with_model) == (True, "certified, but not beside the release: not checked")
+
+
+def test_a_model_that_the_certificate_does_not_know_fails(with_model: Path) -> None:
+    content = json.loads((with_model / "certificate.json").read_text())
+    content["model"] = None
+    (with_model / "certificate.json").write_text(json.dumps(content))
+    assert of_model(with_model)[0] is False

@@ -1,6 +1,6 @@
 """Lets a release take the place of another one, killed before every single call to the system: run by the tests.
 
-    swapper.py FOLDER OLD NEW MODE    OLD and NEW: none, csv, parquet, parts; MODE: exchange, renames, no-links
+    swapper.py FOLDER OLD NEW MODE    OLD and NEW: none, csv, parquet, parts, model; MODE: exchange, renames, no-links
 
 Prints what was found, as JSON. Only forks and kills; Arrow's threads are started in children alone.
 """
@@ -55,6 +55,10 @@ def publish(out: Path, kind: str, start: int) -> None:
     folder = OutputFolder(out, FileFormat("csv" if kind == "csv" else "parquet"), overwrite=True)
     if kind == "parts":
         folder.publish_parts(write, certify)
+    elif kind == "model":  # a release with one
+        files = {"model.json": b"%d" % start, "rows.parquet": b"rows"}
+        says = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        folder.publish(made, lambda written: json.dumps({**json.loads(certify(written)), "model": says}), model=files)
     else:
         folder.publish(made, certify)
 
@@ -67,7 +71,11 @@ def seen(out: Path) -> dict[str, Any] | str | None:
     says: dict[str, Any] = json.loads((out / "certificate.json").read_text())
     if names != [says["name"]]:
         return "a certificate without its release" if not names else "a release beside its certificate"
-    release = out / says["name"]
+    release, kept = out / says["name"], {}
+    if (out / "model").exists():
+        kept = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (out / "model").iterdir()}
+    if kept != says.get("model", {}):
+        return "another model, or half of one"
     if says["parts"]:
         found = {part.name: hashlib.sha256(part.read_bytes()).hexdigest() for part in release.iterdir()}
         return says if found == says["parts"] else "other parts"

@@ -141,6 +141,10 @@ def swapped(folder: Path, *arguments: str) -> dict[str, Any]:
         ("parts", "parts"),
         ("csv", "parts"),
         ("parts", "csv"),
+        ("none", "model"),
+        ("csv", "model"),
+        ("model", "model"),
+        ("model", "parts"),
     ],
 )
 def test_a_kill_before_any_call_to_the_system_leaves_the_old_pair_or_the_new_one_whole(
@@ -150,7 +154,10 @@ def test_a_kill_before_any_call_to_the_system_leaves_the_old_pair_or_the_new_one
 
 
 @pytest.mark.parametrize("mode", ["renames", "no-links"])
-@pytest.mark.parametrize(("old", "new"), [("none", "csv"), ("csv", "parquet"), ("parts", "parts"), ("parts", "csv")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("none", "csv"), ("csv", "parquet"), ("parts", "parts"), ("parts", "csv"), ("model", "model"), ("model", "csv")],
+)
 def test_where_a_file_system_can_do_less_the_next_run_finishes_or_takes_back(
     tmp_path: Path, old: str, new: str, mode: str
 ) -> None:
