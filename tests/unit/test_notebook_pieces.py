@@ -92,3 +92,11 @@ def test_a_release_that_is_a_spark_frame_is_shown_without_computing_its_rows() -
 
     made = release(pa.table(ROWS), PLAN)
     assert "ε = 1" in replace(made, table=DataFrame())._repr_html_()
+
+
+def test_a_kept_model_and_its_tables_show_what_was_measured() -> None:
+    made = release(pa.table(ROWS), PLAN.with_release(method="synthetic"), keep_model=True, source=SeededSource(1))
+    assert made.model is not None
+    assert "NOT FOR RELEASE" in made.model._repr_html_()
+    assert repr(made.model) == f"Model of {made.certificate.rows} rows and {len(made.certificate.columns)} columns"
+    assert "measured: noisy counts" in made.model.table([made.certificate.columns[0].name])._repr_html_()

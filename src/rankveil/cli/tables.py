@@ -32,9 +32,5 @@ def command(model: Path, columns: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json(found.as_dict())
         return
-    rows = [
-        [*map(str, cells), f"{count:,.1f}", "–" if deviation is None else f"{deviation:,.1f}"]
-        for cells, count, deviation in found.lines()
-    ]
     click.echo(found.note[0].upper() + found.note[1:] + ".")
-    print_table("", [*columns, "count", "deviation"], rows, numbers_from=len(columns))
+    print_table("", [*columns, "count", "deviation"], found.texts(), numbers_from=len(columns))

@@ -31,16 +31,6 @@ _STEPS_OF_A_SLOPE = 16
 _FEW_EDGES = 32
 
 
-def quotas(weights: Floats, totals: NDArray[np.int64], sampler: Sampler) -> NDArray[np.int64]:
-    """Whole numbers in proportion to each row of weights, adding up to the row's total (systematic rounding)."""
-    sums = weights.sum(axis=1, keepdims=True)
-    shares = np.where(sums > 0, weights / np.where(sums > 0, sums, 1.0), 1.0 / weights.shape[1])
-    steps = np.floor(np.cumsum(shares, axis=1) * totals[:, None] + sampler.uniform(len(totals))[:, None])
-    steps = np.minimum(steps, totals[:, None])
-    steps[:, -1] = totals
-    return np.diff(np.concatenate([np.zeros((len(totals), 1)), steps], axis=1), axis=1).astype(np.int64)
-
-
 class _Replaceable:
     """A marginal whose base cells' masses a better estimate may replace."""
 

@@ -24,6 +24,7 @@ from rankveil.draw.again import draw_again
 from rankveil.draw.rows import Rows
 from rankveil.errors import ModelError, RankveilError
 from rankveil.fit.model import Model as Fitted
+from rankveil.fragments import fragment
 from rankveil.measure.measurements import Measurements
 from rankveil.model.plan import bounds_of, plan_files, schema_of
 from rankveil.model.stored import fitted_files, fitted_from, measurement_files, measurements_from, rounded
@@ -36,7 +37,7 @@ MANIFEST = "model.json"
 _NOT_READ = "Nothing was drawn or written."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """Measurements and the model that was fitted to them.
 
@@ -50,6 +51,25 @@ class Model:
     plan_files: Mapping[str, str]
     for_release: bool = True
     version: str = __version__
+
+    def __repr__(self) -> str:
+        return f"Model of {self.rows:,} rows and {len(self.schema.columns)} columns"
+
+    def _repr_html_(self) -> str:
+        measured = self.measurements
+        orders = [len(table.columns) for table in measured.tables]
+        return fragment(
+            repr(self),
+            warning=None if self.for_release else "NOT FOR RELEASE: drawn from a fixed seed.",
+            facts=[
+                ("columns", ", ".join(self.schema.names)),
+                (
+                    "measured",
+                    f"{len(measured.asked)} columns; {orders.count(2)} tables of two, {orders.count(3)} of three",
+                ),
+                ("linkage", measured.linkage),
+            ],
+        )
 
     @classmethod
     def of(cls, plan: Mapping[str, str], measured: Measurements, fitted: Fitted, *, for_release: bool) -> Model:

@@ -24,11 +24,13 @@ from rankveil.errors import PlanError
 from rankveil.fit.cells import Groups
 from rankveil.fit.marginal import Marginal
 from rankveil.fit.model import Model as Fitted
+from rankveil.fragments import fragment
 from rankveil.measure.measurements import Floats, Level, Measurements
 from rankveil.model.stored import last_covering
 from rankveil.model.words import Cell, apart, base_cells, ranges, together
 
 MOST_COLUMNS = 3
+_SHOWN = 60  # cells in a notebook
 _MOST_CODES = 1 << 22  # of a column, which are all tried
 Numbers = NDArray[Any]
 Source = Literal["measured", "public", "from the model"]
@@ -66,6 +68,19 @@ class TableEstimate:
         spread = pa.array([deviation for _, _, deviation in lines], pa.float64())
         names = [*named, "count", "deviation"]
         return pa.Table.from_arrays([*(pa.array(each, pa.string()) for each in named.values()), counts, spread], names)
+
+    def texts(self) -> list[list[str]]:
+        """Its lines for people."""
+        return [
+            [*map(str, cells), f"{count:,.1f}", "–" if deviation is None else f"{deviation:,.1f}"]
+            for cells, count, deviation in self.lines()
+        ]
+
+    def _repr_html_(self) -> str:
+        headers, shown = [*self.columns, "count", "deviation"], self.texts()[:_SHOWN]
+        more = self.counts.size - len(shown)
+        footer = f"and {more} more cells" if more else None
+        return fragment(" × ".join(self.columns), facts=[("counts", self.note)], table=(headers, shown), footer=footer)
 
     def as_dict(self) -> dict[str, Any]:
         rows = [

@@ -217,3 +217,15 @@ def test_a_release_in_parts_is_replaced_only_if_told_so(tmp_path: Path, certific
     assert failures(out) == {}
     OutputFolder(out, FileFormat("csv"), overwrite=True).publish(ROWS, lambda written: "{}")
     assert sorted(path.name for path in out.iterdir()) == ["certificate.json", "release.csv"]
+
+
+def test_a_model_appears_beside_parts_in_the_same_step(tmp_path: Path) -> None:
+    files = {"model.json": b"{}", "rows.parquet": b"rows"}
+    folder = OutputFolder(tmp_path / "out", FileFormat("parquet"))
+    folder.publish_parts(parts_of(ROWS), lambda written: "{}", files)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out" / "model").iterdir()} == files
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "certificate.json",
+        "model",
+        "release.parquet",
+    ]
