@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, partial
@@ -17,6 +17,7 @@ from rankveil.declare import Plan, Schema, declare
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.persons import limited
 from rankveil.declare.unit import A_ROW
+from rankveil.draw.rows import Rows
 from rankveil.engines import Engine, Meter, RowsDone, Table, engine_for, first_rows, metered
 from rankveil.errors import BudgetError, PlanError
 from rankveil.fragments import fragment
@@ -146,8 +147,9 @@ def fit(
 ) -> Model:
     """Measure `table` as `plan` describes and fit a model to what was measured: a release without its rows.
 
-    It costs what a release costs, and is entered in the ledger like one. From the model rows and tables are drawn at
-    any time, without data or budget. What is given is what `release` takes; the method is `synthetic`.
+    It costs what a release costs, is entered in the ledger like one, and has a certificate, which is saved with it.
+    From the model rows and tables are drawn at any time, without data or budget. What is given is what `release` takes;
+    the method is `synthetic`.
     """
     source = SystemSource() if source is None else source
     run = _Run.of(table, plan, engine, source, False, accept_large_epsilon)
@@ -157,10 +159,22 @@ def fit(
         metered(rows_done), progress, partial(run.entered, ledger, reference, name, clock)
     )
     with booking.stands():
-        made = run.model(described, fitted)
+        made, measured = run.model(described, fitted), fitted.measured
+        rows = Rows(measured.schema, measured.rows, measured.notes, row_aligned=False, linkage=measured.linkage)
+        certificate = certify(
+            run.plan,
+            run.method,
+            rows,
+            FileFormat("parquet"),
+            booking.reservation,
+            clock(),
+            None,
+            for_release=source.releasable,
+            model=fingerprints(made.files()),
+        )
         with suppress(BudgetError):  # the model is made and paid for; the ledger shows it as not published
             booking.published("a model in memory")
-        return made
+        return replace(made, certificate=certificate.to_json())
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 import pytest
 
-from rankveil import Plan, release
+from rankveil import Model, Plan, fit, release
 from rankveil import certificate as certificates
 from rankveil.certificate import Certificate
 from rankveil.methods import METHODS
@@ -557,3 +557,15 @@ def test_a_model_that_the_certificate_does_not_know_fails(with_model: Path) -> N
     content["model"] = None
     (with_model / "certificate.json").write_text(json.dumps(content))
     assert of_model(with_model)[0] is False
+
+
+def test_a_model_without_a_release_is_verified_by_the_certificate_in_its_folder(cli: Cli, tmp_path: Path) -> None:
+    kept = fit(people(), plan_for("synthetic"), ledger=tmp_path / "ledger.sqlite")
+    kept.save(tmp_path / "kept")
+    assert cli("verify", "kept/certificate.json", "kept").code == 0
+    Model.load(tmp_path / "kept").save(tmp_path / "again")
+    done = cli("verify", "again/certificate.json", "again", "--json")
+    assert json.loads(done.out)["verified"]
+    (tmp_path / "again" / "rows.parquet").write_bytes(b"PAR1")
+    assert cli("verify", "again/certificate.json", "again").code == NOT_VERIFIED
+    assert cli("verify", "kept/certificate.json", "ledger.sqlite").code == NOT_VERIFIED

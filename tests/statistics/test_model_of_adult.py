@@ -10,7 +10,7 @@ def test_rows_of_a_kept_model_are_as_near_to_the_table_as_the_release() -> None:
     found = measured(1, plan, Distances(EXAMPLES / "adult.csv.gz", plan))
     assert found["bytes"] < 5_000_000
     assert found["seconds_to_load"] < 0.3
-    # Releases of one model differ by 0.01 % (one-way) and 0.05 % (two-way) through the draw alone.
+    # Draws from one model differ by about 0.001 % (one-way) and 0.02 % (two-way).
     assert abs(found["one-way, sample of 1 n"] - found["one-way, release"]) < 0.05
     assert abs(found["two-way, sample of 1 n"] - found["two-way, release"]) < 0.1
     assert found["two-way, sample of 10 n"] < found["two-way, release"] + 0.1

@@ -29,11 +29,12 @@ class _Published(click.Path):
 @click.argument("release", type=_Published(exists=True, path_type=Path))
 @json_option
 def command(certificate: Path, release: Path, as_json: bool) -> None:
-    """Check RELEASE (a file, or the folder of a release) against its CERTIFICATE.
+    """Check RELEASE (a file, the folder of a release, or that of a model alone) against its CERTIFICATE.
 
-    Reads these two files only. Shows that the file is the certified one, that its columns, rows and values are those
-    declared, that the budget adds up, and that the claim is the one rankveil makes for the method. It cannot show that
-    the noise was really drawn, or who wrote the certificate. Ends with exit code 3 if a check fails.
+    Reads these files only, and the model beside the release if one was kept. Shows that the file is the certified one,
+    that its columns, rows and values are those declared, that the budget adds up, and that the claim is the one
+    rankveil makes for the method. It cannot show that the noise was really drawn, or who wrote the certificate. Ends
+    with exit code 3 if a check fails.
 
     \b
       rankveil verify 2031-q1/certificate.json 2031-q1/release.csv
@@ -41,7 +42,7 @@ def command(certificate: Path, release: Path, as_json: bool) -> None:
     from rankveil.evaluate.evaluation import release_file
     from rankveil.verify import verify
 
-    result = verify(certificate, release_file(release))
+    result = verify(certificate, release if (release / "model.json").exists() else release_file(release))
     if as_json:
         print_json(result.as_dict())
     else:

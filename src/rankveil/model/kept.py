@@ -30,7 +30,7 @@ from rankveil.model.plan import bounds_of, plan_files, schema_of
 from rankveil.model.stored import fitted_files, fitted_from, measurement_files, measurements_from, rounded
 from rankveil.model.tables import TableEstimate, estimated
 from rankveil.noise import RandomSource, SystemSource
-from rankveil.write import MODEL_NAME, as_arrow, write_folder
+from rankveil.write import CERTIFICATE_NAME, MODEL_NAME, as_arrow, write_folder
 
 FORMAT = 1
 MANIFEST = "model.json"
@@ -51,6 +51,7 @@ class Model:
     plan_files: Mapping[str, str]
     for_release: bool = True
     version: str = __version__
+    certificate: str | None = None  # its JSON text, of a model without a release; beside a release lies that one's
 
     def __repr__(self) -> str:
         return f"Model of {self.rows:,} rows and {len(self.schema.columns)} columns"
@@ -129,8 +130,9 @@ class Model:
         return {MANIFEST: json.dumps(manifest, indent=2, ensure_ascii=False).encode() + b"\n", **content}
 
     def save(self, folder: str | Path) -> None:
-        """Write the model to a folder that does not exist yet, whole or not at all."""
-        write_folder(Path(folder), self.files())
+        """Write the model, and its certificate if it has one, to a folder that does not exist yet; all or nothing."""
+        beside = {} if self.certificate is None else {CERTIFICATE_NAME: self.certificate.encode()}
+        write_folder(Path(folder), {**self.files(), **beside})
 
     @classmethod
     def load(cls, folder: str | Path) -> Model:
@@ -145,8 +147,20 @@ class Model:
             _, schema = schema_of(path, manifest["bounds"], unit)
             measured, fitted = measurements_from(files, schema), fitted_from(files, schema)
             texts = {name: each.decode() for name, each in files.items() if name.endswith((".toml", ".csv"))}
-            return cls(measured, fitted, texts, bool(manifest["for_release"]), str(manifest["rankveil_version"]))
-        except (RankveilError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, pa.ArrowException):
+            own = path / CERTIFICATE_NAME
+            certificate = own.read_text(encoding="utf-8") if own.exists() else None
+            how = bool(manifest["for_release"]), str(manifest["rankveil_version"]), certificate
+            return cls(measured, fitted, texts, *how)
+        except (
+            RankveilError,
+            OSError,
+            LookupError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+            pa.ArrowException,
+        ):
             raise _damaged(path, "its files are not those of a model") from None
 
 

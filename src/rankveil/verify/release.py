@@ -11,7 +11,7 @@ from rankveil.certificate import Certificate, PartNote
 from rankveil.engines import Table, open_table
 from rankveil.model import Model
 from rankveil.verify.inspection import Inspection
-from rankveil.write import MODEL_NAME, Written
+from rankveil.write import CERTIFICATE_NAME, MODEL_NAME, Written
 
 
 class Fails(Exception):
@@ -31,29 +31,32 @@ def fingerprint(read: Certificate, path: Path) -> str:
 
 
 def model(read: Certificate, path: Path) -> str:
-    """The model beside the release, if there is one."""
-    folder = path.parent / MODEL_NAME
+    """The model beside the release, if there is one; or the model, of which there is no release."""
+    folder = path if read.release is None else path.parent / MODEL_NAME
     if read.model is None:
         if (folder / "model.json").exists():
             raise Fails("a model lies beside the release, which the certificate does not know")
         return "none was kept"
     if read.method != "synthetic":
         raise Fails(f"the method {read.method} has no model")
-    if not folder.is_dir():
+    if not folder.is_dir() and read.release is not None:
         return "certified, but not beside the release: not checked"
-    size = _parts_are_certified(folder, read.model.parts, read.model.sha256, read.model.bytes)
+    beside = [CERTIFICATE_NAME] if read.release is None else []
+    size = _parts_are_certified(folder, read.model.parts, read.model.sha256, read.model.bytes, beside)
     kept = Model.load(folder)
     if (kept.rows, kept.schema.names) != (read.rows, [column.name for column in read.columns]):
         raise Fails("other columns, or another number of rows, than those of the release")
     return f"SHA-256 of {len(read.model.parts)} files and {size} bytes; it can be read"
 
 
-def _parts_are_certified(path: Path, parts: Sequence[PartNote], sha256: str, size: int) -> int:
+def _parts_are_certified(
+    path: Path, parts: Sequence[PartNote], sha256: str, size: int, beside: Sequence[str] = ()
+) -> int:
     """Every file of a folder is listed, all listed ones are there, and they add up to the whole; its size."""
     certified = {part.name for part in parts}
     if len(certified) < len(parts) or any(Path(name).name != name or name.startswith(".") for name in certified):
         raise Fails("a part has no proper name, or the name of another one")
-    strangers = [one.name for one in path.iterdir() if one.name not in certified]
+    strangers = [one.name for one in path.iterdir() if one.name not in {*certified, *beside}]
     if strangers:
         raise Fails(f"{len(strangers)} file(s) in the folder that are not certified")
     for place, part in enumerate(parts, start=1):
