@@ -217,11 +217,16 @@ def fitted_from(files: Mapping[str, bytes], schema: Schema) -> Fitted:
     marginals = _marginals(json.loads(files["marginals.json"]), schema)
     rows = _columns(files["rows.parquet"])
     cells = [rows[f"cell of {name}"].astype(np.uint16) for name in marginals]
-    latent = np.zeros((len(rows["weight"]), len(marginals)))
+    weights = rows["weight"]
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError("weights that are none")
+    if any((here >= each.cell_count).any() for here, each in zip(cells, marginals.values(), strict=True)):
+        raise ValueError("cells that the marginals do not know")
+    latent = np.zeros((len(weights), len(marginals)))
     for place, name in enumerate(marginals):
         if f"place of {name}" in rows:
             latent[:, place] = rows[f"place of {name}"] / _STEPS
-    return Fitted(marginals, cells, rows["weight"], latent, limits=Limits.of(schema.rules, marginals))
+    return Fitted(marginals, cells, weights, latent, limits=Limits.of(schema.rules, marginals))
 
 
 def rounded(fitted: Fitted) -> Fitted:
@@ -242,6 +247,8 @@ def _marginals(content: Mapping[str, Any], schema: Schema, when: str = "") -> di
         whole = {key: np.array(said[key], np.int64) for key in ("low", "high", "edges", "label_cells") if key in said}
         parts = {key: np.array(said[key], np.float64) for key in ("segment_mass", "label_mass") if key in said}
         mass, variance = (np.array(said[f"{key}{when}"], np.float64) for key in ("mass", "variance"))
+        if not (np.isfinite(mass).all() and (mass >= 0).all()):
+            raise ValueError("masses that are none")
         found[name] = marginal_again(columns[name], {**whole, **parts}, mass, variance)
     return found
 

@@ -240,6 +240,24 @@ def test_a_model_of_another_version_or_a_damaged_list_is_refused(
     assert refused.value.exit_code == 3
 
 
+@pytest.mark.parametrize("column", ["weight", "cell of sex"])
+def test_numbers_that_no_model_has_are_refused_though_their_fingerprint_fits(
+    column: str, made: rv.Release, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out" / "model"
+    rows = papq.read_table(folder / "rows.parquet")
+    wrong = pa.array([-1.0 if column == "weight" else 9] * rows.num_rows, rows.schema.field(column).type)
+    papq.write_table(rows.set_column(rows.column_names.index(column), column, wrong), folder / "rows.parquet")
+    digest = hashlib.sha256((folder / "rows.parquet").read_bytes()).hexdigest()
+
+    def fits(content: dict[str, Any]) -> None:
+        next(each for each in content["files"] if each["name"] == "rows.parquet")["sha256"] = digest
+
+    changed(folder, fits)
+    with pytest.raises(ModelError, match="not those of a model"):
+        rv.Model.load(folder)
+
+
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no folder of a model"):
         rv.Model.load(tmp_path)
