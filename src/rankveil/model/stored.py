@@ -32,10 +32,10 @@ from rankveil.measure.measurements import (
     SignProducts,
     TableMeasurement,
 )
-from rankveil.model.words import Cell, apart, base_cells, ranges, together
+from rankveil.model.words import apart, base_cells, ranges, together
 
 LEVEL, TABLE, PARITY, SIGNS = "column level", "table", "parity", "sign product"
-EVEN_LESS_ODD = "an even number less an odd number"
+EVEN_LESS_ODD, ABOVE_LESS_BELOW = "an even number less an odd number", "above less below the middle"
 _STEPS = 32  # of the latent value, to a standard deviation: far finer than the jitter that draws add
 _FARTHEST = 127
 
@@ -46,7 +46,8 @@ class _Asked:
 
     kind: str
     columns: tuple[str, ...]
-    cells: Sequence[Sequence[Cell | str]]  # line by line, column by column
+    words: Sequence[str]  # of all cells of its columns ...
+    cells: NDArray[np.int64]  # ... and which of them: a line for each answer, column by column
     noisy: Floats
     deviation: float
     law: NoiseLaw
@@ -68,23 +69,24 @@ def _asked(measured: Measurements) -> Iterator[_Asked]:
             if number == beside:
                 cells, noisy = cells + apart(each.column), np.append(noisy, each.apart)
             more = {"low": level.low.tolist(), "high": level.high.tolist(), "with_apart": number == beside}
-            yield _Asked(LEVEL, (name,), [[cell] for cell in cells], noisy, level.deviation, level.law, more)
+            places = np.arange(len(cells))[:, None]
+            yield _Asked(LEVEL, (name,), [*map(str, cells)], places, noisy, level.deviation, level.law, more)
     base = {name: base_cells(columns[name], marginal) for name, marginal in measured.columns.items()}
     for table in measured.tables:
         groups = {"groups": [group.tolist() for group in table.groups]}
         if table.parity:
-            words = [EVEN_LESS_ODD] * len(table.columns)
-            noisy = np.array([table.noisy[0] - table.noisy[1]])
-            yield _Asked(PARITY, table.columns, [words], noisy, table.deviation, law, groups)
+            noisy, places = np.array([table.noisy[0] - table.noisy[1]]), np.zeros((1, len(table.columns)), np.int64)
+            yield _Asked(PARITY, table.columns, [EVEN_LESS_ODD], places, noisy, table.deviation, law, groups)
             continue
         sides = [together(base[name], group) for name, group in zip(table.columns, table.groups, strict=True)]
-        places = np.indices(table.noisy.shape).reshape(table.noisy.ndim, -1).T.tolist()
-        cells_of_table = [[side[at] for side, at in zip(sides, place, strict=True)] for place in places]
-        yield _Asked(TABLE, table.columns, cells_of_table, table.noisy.ravel(), table.deviation, law, groups)
+        first = np.cumsum([0, *map(len, sides)])[:-1]
+        places = np.indices(table.noisy.shape).reshape(table.noisy.ndim, -1).T + first
+        words = [str(cell) for side in sides for cell in side]
+        yield _Asked(TABLE, table.columns, words, places, table.noisy.ravel(), table.deviation, law, groups)
     if measured.signs is not None:
+        deviation, places = measured.signs.deviation, np.zeros((1, 2), np.int64)
         for pair, product in measured.signs.products.items():
-            words = ["above less below the middle"] * len(pair)
-            yield _Asked(SIGNS, pair, [words], np.array([product]), measured.signs.deviation, law, {})
+            yield _Asked(SIGNS, pair, [ABOVE_LESS_BELOW], places, np.array([product]), deviation, law, {})
 
 
 def last_covering(each: ColumnMeasurement) -> int:
@@ -101,17 +103,18 @@ def measurement_files(measured: Measurements) -> dict[str, bytes]:
     """measurements.parquet and measurements.json."""
     asked = list(_asked(measured))
     lengths = [len(each.noisy) for each in asked]
-    texts = [[str(cell) for cell in line] for each in asked for line in each.cells]
     which = np.repeat(np.arange(len(asked), dtype=np.int32), lengths)
+    words = [pa.array(each.words, pa.string()).take(pa.array(each.cells.ravel())) for each in asked]
+    ends = np.cumsum(np.repeat([len(each.columns) for each in asked], lengths))
     lines = pa.table(
         {
             "measurement": pa.array(which),
-            "kind": pa.array([asked[number].kind for number in which.tolist()]),
-            "columns": pa.array([list(asked[number].columns) for number in which.tolist()], pa.list_(pa.string())),
-            "cell": pa.array(texts, pa.list_(pa.string())),
+            "kind": pa.array([each.kind for each in asked]).take(which),
+            "columns": pa.array([list(each.columns) for each in asked], pa.list_(pa.string())).take(which),
+            "cell": pa.ListArray.from_arrays(np.append(0, ends).astype(np.int32), pa.concat_arrays(words)),
             "noisy": pa.array(np.concatenate([each.noisy for each in asked])),
             "deviation": pa.array(np.repeat([each.deviation for each in asked], lengths)),
-            "law": pa.array([asked[number].law for number in which.tolist()]),
+            "law": pa.array([each.law for each in asked]).take(which),
         }
     )
     said = {
