@@ -177,8 +177,8 @@ def as_json(content: Any) -> bytes:
 
 def measurements_from(files: Mapping[str, bytes], schema: Schema) -> Measurements:
     said, marginals = json.loads(files["measurements.json"]), json.loads(files["marginals.json"])
-    lines = papq.read_table(pa.BufferReader(files["measurements.parquet"]), columns=["measurement", "noisy"])
-    which, noisy = (lines.column(name).to_numpy() for name in ("measurement", "noisy"))
+    lines = _columns(files["measurements.parquet"], ["measurement", "noisy"])
+    which, noisy = lines["measurement"], lines["noisy"]
     answers = np.split(noisy, np.flatnonzero(np.diff(which)) + 1)
     columns = {column.name: column for column in schema.columns}
     levels: dict[str, list[Level]] = {}
@@ -256,8 +256,10 @@ def _marginals(content: Mapping[str, Any], schema: Schema, when: str = "") -> di
     return found
 
 
-def _columns(content: bytes) -> dict[str, Any]:
-    table = papq.read_table(pa.BufferReader(content))
+def _columns(content: bytes, names: Sequence[str] | None = None) -> dict[str, Any]:
+    # By this thread alone: Arrow's own may still be at work when a short command ends, which aborts the process.
+    with papq.ParquetFile(pa.BufferReader(content)) as file:
+        table = file.read(names, use_threads=False)
     return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
