@@ -155,6 +155,9 @@ ROWS_BETWEEN_ROUNDS = 1 << 14
 FEWEST_COPULA_ROWS = 20_000
 MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_ROUNDS, FULL_STEPS = 12, 30  # of its fit
+REPLICATE_RAKES = 6  # sweeps of weights for a replicate, which starts near its end
+SUPPORT_REPLICATES = 24  # that tell how much of an estimate was measured: a share to within a third of it
+MOST_REPLICATES, MOST_REPLICATED_ROWS = 1000, 1 << 20
 MOST_LIMIT_CELLS, PROBES = 1 << 22, 3  # values tried of the columns of a rule together, and of a cell of numbers
 ASSUMED_ROWS = 10_000  # of dry runs, where nobody says how many
 
