@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rankveil.compare import Comparison, compare
     from rankveil.declare import Plan
     from rankveil.errors import RankveilError
+    from rankveil.estimate import estimate
     from rankveil.evaluate import Evaluation, evaluate
     from rankveil.methods import METHODS
     from rankveil.preview import preview
@@ -45,6 +46,7 @@ _HOMES = {
     "Taxonomy": "rankveil.taxonomy",
     "attack": "rankveil.audit.attack",
     "compare": "rankveil.compare",
+    "estimate": "rankveil.estimate",
     "evaluate": "rankveil.evaluate",
     "preview": "rankveil.preview",
     "release": "rankveil.release",
@@ -62,6 +64,7 @@ __all__ = [
     "__version__",
     "attack",
     "compare",
+    "estimate",
     "evaluate",
     "preview",
     "release",

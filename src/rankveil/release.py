@@ -7,10 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from rankveil import rules
 from rankveil.certificate import Certificate, certify
 from rankveil.consent import check_consent, weak
 from rankveil.declare import Plan, declare
@@ -18,12 +21,20 @@ from rankveil.declare.dataset import Dataset
 from rankveil.declare.persons import limited
 from rankveil.declare.unit import A_ROW
 from rankveil.engines import Engine, RowsDone, Table, engine_for, first_rows, metered
-from rankveil.errors import BudgetError
+from rankveil.errors import BudgetError, PlanError
 from rankveil.fragments import fragment
 from rankveil.ledger import Booking
-from rankveil.methods import Method, budget_of
+from rankveil.methods import METHODS, Method, budget_of
 from rankveil.noise import RandomSource, SystemSource
-from rankveil.write import FileFormat, OutputFolder, Written, publish_files, publish_frame
+from rankveil.write import (
+    FileFormat,
+    OutputFolder,
+    Written,
+    publish_files,
+    publish_frame,
+    weights_table,
+    write_weights,
+)
 
 _ROWS_SHOWN = 5
 
@@ -39,6 +50,7 @@ class Release:
     table: Any
     certificate: Certificate
     folder: Path | None = None
+    weights: pa.Table | None = None  # replicate weights of a release in memory, row by row
 
     def _repr_html_(self) -> str:
         """For notebooks: what holds, and the first rows of the protected table."""
@@ -62,6 +74,7 @@ def release(
     out: str | Path | None = None,
     accept_no_guarantee: bool = False,
     accept_large_epsilon: bool = False,
+    replicates: int | None = None,
     overwrite: bool = False,
     escape_formulas: bool = False,
     engine: Engine | None = None,
@@ -85,6 +98,8 @@ def release(
     whether it was paid for. `name` is what the ledger calls the table; by default the plan's `[publication] title`, or
     the name of the file. `source` is for tests: anything but the system's generator marks the certificate as not for
     release, and leaves the ledger alone.
+    `replicates` asks for so many replicate weights of the released rows, in a file `weights` beside the release (in
+    memory: `Release.weights`), from which `estimate` makes standard errors. They cost no budget.
     `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
     (None if nobody knows).
     """
@@ -92,6 +107,7 @@ def release(
     source = SystemSource() if source is None else source
     agreed = accept_large_epsilon or not source.releasable  # a test releases nothing
     method = check_consent(plan, accept_no_guarantee=accept_no_guarantee, accept_large_epsilon=agreed)
+    _check_replicates(method, replicates)
 
     engine = engine_for(table) if engine is None else engine
     opened = engine.open(table, separator=plan.table.separator, encoding=plan.table.encoding)
@@ -106,6 +122,8 @@ def release(
     meter = metered(rows_done)
     with limited(Dataset(schema, opened, engine, meter), source) as dataset:
         prepared = method.prepare(dataset, plan.release.k or 1)
+        if replicates is not None and plan.unit.rows_public:
+            _check_size(prepared.rows)
         method.planned(plan)  # refuses noise that cannot be drawn, while that still costs nothing
         # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
         booking = (
@@ -120,22 +138,53 @@ def release(
         progress("linking columns")
         rows = method.rows(protected, budget, source)
         del protected
+        weights = None
+        if replicates is not None:
+            progress("drawing replicates")
+            rows, drawn = rows.weighed(replicates)
+            weights = weights_table(drawn)
+            del drawn
 
         @cache  # made once, for it says when
         def certified(written: Written | None = None) -> Certificate:
             entry = booking.reservation
-            return certify(plan, method, rows, form, entry, clock(), written, for_release=source.releasable)
+            when = clock()
+            return certify(plan, method, rows, form, entry, when, written, replicates, for_release=source.releasable)
 
         if folder is None:
             made = publish_frame(rows, opened, engine)
             with suppress(BudgetError):  # the frame is made and paid for; the ledger shows it as not published
                 booking.published("in memory")
-            return Release(made, certified())
+            return Release(made, certified(), weights=weights)
+        if weights is not None:
+            name = f"weights.{form.name}"
+            folder.add(name, partial(write_weights, weights, name=name))
         progress("writing")
         written = publish_files(rows, folder, lambda written: certified(written).to_json(), engine, meter)
     with booking.stands(f"Release and certificate are in {folder.path}; only a note of that is missing."):
         booking.published(f"sha256 {written.sha256}")
     return Release(None, certified(written), folder.path)
+
+
+def _check_replicates(method: Method, replicates: int | None) -> None:
+    if replicates is None:
+        return
+    if not method.has_replicates:
+        able = ", ".join(name for name, each in METHODS.items() if each.has_replicates)
+        raise PlanError(f"The method {method.name} has no replicate weights.", remedy=f"Use the method {able}.")
+    if not rules.FEWEST_REPLICATES <= replicates <= rules.MOST_REPLICATES:
+        raise PlanError(
+            f"{replicates} replicates are asked for.",
+            remedy=f"Ask for {rules.FEWEST_REPLICATES} to {rules.MOST_REPLICATES}; 80 do for most.",
+        )
+
+
+def _check_size(rows: int) -> None:
+    if rows > rules.MOST_REPLICATED_ROWS:
+        raise PlanError(
+            f"Replicate weights are made for up to {rules.MOST_REPLICATED_ROWS:,} rows, and the table has {rows:,}.",
+            remedy="Release it without replicates.",
+        )
 
 
 def _file_format(plan: Plan, table: Table, *, escape_formulas: bool) -> FileFormat:

@@ -137,6 +137,9 @@ EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)
 SETTLING_PULL = 10.0
 """How strongly rows are pulled where cells have too few of them, at last: 1 loses 16 % on Adult at ε = 10."""
 
+MOST_UNMEASURED = 0.15
+"""Of an estimate's variance: the part that no measured table fixes, up to which its interval is believed."""
+
 # -- limits of memory and work: larger is better, or no worse, and slower ---------------------------------------------
 
 ROUNDS, LAST_RAKES = 10, 12  # of fitting by moving rows; sweeps of weights at the end
@@ -156,8 +159,9 @@ FEWEST_COPULA_ROWS = 20_000
 MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_ROUNDS, FULL_STEPS = 12, 30  # of its fit
 REPLICATE_RAKES = 6  # sweeps of weights for a replicate, which starts near its end
+REPLICATE_SCALE = 4.0  # a replicate has half of an error, so its square has a quarter
 SUPPORT_REPLICATES = 24  # that tell how much of an estimate was measured: a share to within a third of it
-MOST_REPLICATES, MOST_REPLICATED_ROWS = 1000, 1 << 20
+FEWEST_REPLICATES, MOST_REPLICATES, MOST_REPLICATED_ROWS = 10, 1000, 1 << 20
 MOST_LIMIT_CELLS, PROBES = 1 << 22, 3  # values tried of the columns of a rule together, and of a cell of numbers
 ASSUMED_ROWS = 10_000  # of dry runs, where nobody says how many
 

@@ -39,8 +39,8 @@ from rankveil.measure.size import COLUMN as SIZE
 from rankveil.noise import Sampler
 
 FAY = 0.5  # part of an error that a replicate has
-UNIT = 1 << 12  # weights are multiples of 1 / UNIT ...
-_LARGEST = (1 << 16) - 1  # ... and below 16
+UNIT = 1000  # weights are multiples of 1 / UNIT ...
+_LARGEST = (1 << 16) - 1  # ... and below 66
 
 Weights = NDArray[np.uint16]  # replicates x rows, in units of 1 / UNIT
 

@@ -52,7 +52,7 @@ class Verification:
 def verify(certificate: str | Path, release: str | Path) -> Verification:
     """Check a release file against its certificate. All checks are made, whichever fail."""
     try:
-        read = _read(Path(certificate))
+        read = read_certificate(Path(certificate))
     except Fails as failure:
         return Verification((Check("certificate can be read", False, str(failure)),), None)
     path = Path(release)
@@ -63,6 +63,7 @@ def verify(certificate: str | Path, release: str | Path) -> Verification:
         ("shares stay within the budget", lambda: _budget(read)),
         ("shares are complete", lambda: _complete(read)),
         ("file is the certified one", lambda: of_release.fingerprint(read, path)),
+        ("weights are the certified ones", lambda: of_release.weights(read, path.parent)),
         ("columns are those declared", lambda: of_release.columns(read, path)),
         ("rows and values are those declared", lambda: of_release.contents(read, path)),
     ]
@@ -85,7 +86,7 @@ def _made(name: str, check: Callable[[], str]) -> Check:
 # The certificate by itself
 
 
-def _read(path: Path) -> Certificate:
+def read_certificate(path: Path) -> Certificate:
     def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
             raise Fails("an entry occurs twice, so readers may disagree about what it says")

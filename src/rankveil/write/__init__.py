@@ -7,6 +7,7 @@ folder.py   the folder a release goes to, as one file or in parts
 spread.py   parts written side by side by many workers
 publish.py  all of this as an engine sees fit: here or by many workers
 swap.py     a release and its certificate take the place of others in one step
+weights.py  replicate weights of the rows, in a file of their own
 small.py    small files (plans, results), whole or not at all
 """
 
@@ -16,10 +17,12 @@ from rankveil.write.folder import OutputFolder
 from rankveil.write.publish import publish_files, publish_frame
 from rankveil.write.small import write_bytes, write_text
 from rankveil.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, recover
+from rankveil.write.weights import WEIGHTS, weights_table, write_weights
 
 __all__ = [
     "CERTIFICATE_NAME",
     "RELEASE_NAMES",
+    "WEIGHTS",
     "FileFormat",
     "OutputFolder",
     "Written",
@@ -27,6 +30,8 @@ __all__ = [
     "publish_files",
     "publish_frame",
     "recover",
+    "weights_table",
     "write_bytes",
     "write_text",
+    "write_weights",
 ]

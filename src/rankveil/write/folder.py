@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from rankveil.draw.rows import Rows
 from rankveil.engines import RowProgress, silent
 from rankveil.errors import OutputError
 from rankveil.write.files import FileFormat, Written, write_rows
-from rankveil.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, prepared, recover, refuse_taken, swap_in, sync
+from rankveil.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, WEIGHTS_NAMES, prepared, recover, refuse_taken, swap_in, sync
 
 
 class OutputFolder:
@@ -28,6 +29,7 @@ class OutputFolder:
         self.path, self.form = Path(path), form
         self._name = f"release.{form.name}"
         self._overwrite = overwrite
+        self._beside: dict[str, Callable[[Path], Written]] = {}
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path):
@@ -42,13 +44,17 @@ class OutputFolder:
 
     def refuse_to_replace(self, inputs: Iterable[Path]) -> None:
         """Refuse if the table itself lies where the release is to go: it would be gone."""
-        ours = [(self.path / name).resolve() for name in RELEASE_NAMES]
+        ours = [(self.path / name).resolve() for name in (*RELEASE_NAMES, *WEIGHTS_NAMES)]
         for path in inputs:
             if any(path.resolve() == place or place in path.resolve().parents for place in ours):
                 raise OutputError(
                     f"The table {path.name} lies where the release is to go, and would be replaced by it.",
                     remedy="Choose another folder with --out.",
                 )
+
+    def add(self, name: str, write: Callable[[Path], Written]) -> None:
+        """Let another file appear with the release: `write` is given where, and says what it has written."""
+        self._beside[name] = write
 
     def publish(self, rows: Rows, certify: Callable[[Written], str], progress: RowProgress = silent) -> Written:
         """Write the rows, have them certified by their fingerprint, and let both files appear."""
@@ -77,8 +83,10 @@ class OutputFolder:
             with prepared(self.path) as held:
                 release, certificate = held / "new" / self._name, held / "new" / CERTIFICATE_NAME
                 written = fill(release)
+                others = {held / "new" / name: write for name, write in self._beside.items()}
+                written = replace(written, beside=tuple(write(path) for path, write in others.items()))
                 certificate.write_text(certify(written), encoding="utf-8")
-                for path in (*(release / part.name for part in written.parts), release, certificate):
+                for path in (*(release / part.name for part in written.parts), release, *others, certificate):
                     path.chmod(0o755 if path.is_dir() else 0o644)
                     sync(path)
                 swap_in(held, overwrite=self._overwrite)
