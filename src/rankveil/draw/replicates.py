@@ -89,13 +89,18 @@ class _Draws:
             for name, marginal in marginals.items()
             if name not in measured.public
         }
+        self._excess = [_excess(term, fitted) for term, fitted in zip(self._terms, self._fitted, strict=True)]
         self._of_size = _deviation_of_size(measured) / measured.rows
 
     def errors(self) -> tuple[Weights, Weights]:
         """One draw of the error, for the table and for the population."""
-        columns = {place: root @ self._normal(len(root)) for place, root in self._roots.items()}
+        off = {term.columns[0]: each for term, each in zip(self._terms, self._excess, strict=True) if len(term.columns) == 1}
+        columns = {
+            place: root @ self._normal(len(root)) + float(self._normal(1)[0]) * off[place]
+            for place, root in self._roots.items()
+        }
         noise = [self._noise(term, fitted, columns) for term, fitted in zip(self._terms, self._fitted, strict=True)]
-        prior = [self._prior(term) for term in self._terms]
+        prior = [self._prior(term, excess) for term, excess in zip(self._terms, self._excess, strict=True)]
         total = 1 + FAY * self._of_size * float(self._normal(1)[0])
         rows, people = self._again(), self._again()
         both = rows + people - 1  # above zero: each is at least one half
@@ -148,12 +153,14 @@ class _Draws:
             table = table + np.expand_dims(lacking / np.maximum(some.sum(axis=others), 1), others) * some
         return table.ravel()
 
-    def _prior(self, term: Term) -> Floats:
+    def _prior(self, term: Term, excess: Floats) -> Floats:
         """Departures that the fit may have taken for noise, as parameters."""
         if term.departures is None:
             return np.zeros(len(term.measured))
         spread = np.sqrt(term.departures.variance.ravel()) * self._normal(len(term.measured))
-        return term.departures.in_cells(spread) / term.departures.level.ravel()
+        spread += float(self._normal(1)[0]) * excess
+        parameters = term.departures.in_cells(spread) / term.departures.level.ravel()
+        return np.asarray(np.clip(parameters, -rules.LARGEST_STEP, rules.LARGEST_STEP), dtype=np.float64)
 
     def _normal(self, count: int) -> Floats:
         return self._sampler.normal(count, 1)[:, 0]
@@ -170,6 +177,23 @@ def _masked(term: Term, sums: Index) -> Index:
     return sums if term.mask < 0 else sums & term.mask
 
 
+def _excess(term: Term, fitted: Floats) -> Floats:
+    """How much more a measured table departs from the released rows than its prior and its noise explain.
+
+    A prior is one for all cells of a table. Where single cells depart more than others, the fit has shrunk them too far;
+    what is beyond one deviation is taken for that. Of a column: what the rows lack of its measured masses.
+    """
+    off = term.measured - fitted
+    if len(term.columns) == 1:
+        return off
+    if term.departures is None:
+        return np.zeros(len(off))
+    prior = term.departures.variance.ravel()
+    whole = prior + term.variance
+    departed = term.departures.in_waves(off) * (whole / term.variance)
+    return np.asarray(np.sign(departed) * np.maximum(np.abs(departed) - rules.EXCESS_FROM * np.sqrt(whole), 0.0))
+
+
 def _terms(model: Model, measured: Measurements) -> list[Term]:
     """Of all measured tables, and of every column by itself."""
     places = {name: place for place, name in enumerate(model.marginals)}
@@ -180,9 +204,8 @@ def _terms(model: Model, measured: Measurements) -> list[Term]:
             counts = np.array([measured.rows + product, measured.rows - product]) / 2
             sign = TableMeasurement(columns, halves, counts, measured.signs.deviation, parity=True)
             terms.append(Term.of(sign, places, model.marginals, measured.rows))
-    for name, each in model.marginals.items():
-        terms.append(Term.of_column(places[name], each.mass, each.variance))
-    return terms
+    known = [term for term in model.terms if len(term.columns) == 1]
+    return terms + (known or [Term.of_column(places[name], each.mass, each.variance) for name, each in model.marginals.items()])
 
 
 # How sure columns are

@@ -129,6 +129,13 @@ def estimate(
     return Estimates(ask, target, level, len(frame.table), _estimates(found, parts, frame, target, level))
 
 
+def values(frame: Frame, ask: str) -> dict[str, float]:
+    """The estimates alone, by name."""
+    parts = asked(ask)
+    found = _minus(ask, parts, frame) if len(parts) == 2 else _plain(parts[0], statistic(parts[0], frame.columns))
+    return dict(zip(found.names, map(float, found.of(np.ones(frame.rows))), strict=True))
+
+
 def _minus(ask: str, parts: Sequence[Asked], frame: Frame) -> Statistic:
     first, second = (_plain(part, statistic(part, frame.columns)) for part in parts)
     if len(first.names) != 1 or len(second.names) != 1:

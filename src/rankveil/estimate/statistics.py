@@ -116,7 +116,9 @@ def _regression(asked: Asked, columns: Mapping[str, Values], chosen: Bools) -> S
     solve = linear if asked.function == "lm" else logistic
     names = tuple(name for name, _ in parts)
     counts = np.array([int(np.count_nonzero(values)) for values in x.T])
-    return Statistic(names, lambda weights: solve(x / scale, y, weights[rows]) / scale, counts)
+    x = x / scale
+    start = solve(x, y, np.ones(len(rows)))  # from which replicates are a step or two away
+    return Statistic(names, lambda weights: solve(x, y, weights[rows], start) / scale, counts)
 
 
 def _regressors(node: Node, columns: Mapping[str, Values], chosen: Bools) -> list[tuple[str, Floats]]:
