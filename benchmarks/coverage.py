@@ -4,8 +4,8 @@
 
 Adult and NLTCS have chosen what was to choose (the prior's part in a replicate, rules.MOST_UNMEASURED); diamonds and a
 made population report. Of tables the truth is the table itself; of the made population, from which every release draws
-people anew, it is the population too. Coverage of nominal 90 and 95 % intervals, by kind of estimate and apart for those
-that carry the warning; their mean half width beside that of an oracle who knows the true error's spread; and what
+people anew, it is the population too. Coverage of nominal 90 and 95 % intervals, by kind of estimate and apart for
+those that carry the warning; their mean width beside that of an oracle who knows the true error's spread; and what
 intervals cover that take the release for the original.
 """
 
@@ -32,7 +32,7 @@ from benchmarks.runs import grid
 from benchmarks.tables import TABLES, Source, labels, whole
 from rankveil import rules
 from rankveil.estimate import Estimate, Frame
-from rankveil.estimate.estimate import values
+from rankveil.estimate.intervals import values as values_of
 from rankveil.noise import SeededSource
 
 NAMES = ("adult", "nltcs", "diamonds", "made")
@@ -117,7 +117,9 @@ def questions(name: str) -> dict[str, list[str]]:
         else:
             counts = pc.value_counts(pc.drop_null(table[column].cast(pa.string()))).to_pylist()
             counts.sort(key=lambda each: -each["counts"])
-            text = [str(each["values"]).replace("'", "''") for each in counts[:4] if each["counts"] > LEAST_SHARE * size]
+            text = [
+                str(each["values"]).replace("'", "''") for each in counts[:4] if each["counts"] > LEAST_SHARE * size
+            ]
             found = [f"{quoted} = '{label}'" for label in text]
         conditions[column] = found
     names = [column for column, found in conditions.items() if found]
@@ -131,7 +133,11 @@ def questions(name: str) -> dict[str, list[str]]:
     amounts += [f"quantile({x}, 0.9)" for x in numbers]
     while len(amounts) < WANTED["amounts"]:
         value, given = some(2)
-        asked = f"mean({numbers[int(draw.integers(len(numbers)))]})" if numbers and draw.random() < 0.7 else f"share({value})"
+        asked = (
+            f"mean({numbers[int(draw.integers(len(numbers)))]})"
+            if numbers and draw.random() < 0.7
+            else f"share({value})"
+        )
         amounts.append(f"{asked} where {given} minus {asked} where not ({given})")
     several = {
         kind: [f"share({' and '.join(some(count))})" for _ in range(4 * WANTED[kind])]
@@ -156,7 +162,7 @@ def truths(columns: Frame, name: str) -> Iterator[tuple[str, str, dict[str, floa
         kept = 0
         for ask in dict.fromkeys(asked):
             try:
-                found = values(columns, ask)
+                found = values_of(columns, ask)
             except rv.RankveilError:
                 continue
             if kind in ("two-way", "three-way") and next(iter(found.values())) < LEAST_SHARE:
@@ -168,7 +174,9 @@ def truths(columns: Frame, name: str) -> Iterator[tuple[str, str, dict[str, floa
 
 def without_weights(table: pa.Table, certificate: rv.Certificate) -> Frame:
     """A table as if it were a release: estimates are what they are."""
-    one = pa.table({"rv_w1": np.ones(table.num_rows), "rv_p1": np.ones(table.num_rows), "rv_s1": np.ones(table.num_rows)})
+    one = pa.table(
+        {"rv_w1": np.ones(table.num_rows), "rv_p1": np.ones(table.num_rows), "rv_s1": np.ones(table.num_rows)}
+    )
     return Frame.made([table], one, certificate.model_copy(update={"rows": table.num_rows}))
 
 
@@ -340,7 +348,9 @@ def main() -> None:
     given = parser.parse_args()
     store = Store(given.cache, given.replicates)
     settings = [
-        Setting(name, *(text.split(",") if "," in text else (text, None))) for text in given.settings for name in given.tables
+        Setting(name, *(text.split(",") if "," in text else (text, None)))
+        for text in given.settings
+        for name in given.tables
     ]
     runs: dict[Setting, list[list[dict[str, Any]]]] = {setting: [] for setting in settings}
     for seed in range(1, given.runs + 1):  # so that a broken run has some of everything

@@ -39,7 +39,7 @@ LAYERS = (
     ("aligned",),
     ("published",),
     ("write",),
-    ("methods", "consent", "certificate", "preview", "release", "evaluate", "audit", "verify"),
+    ("methods", "consent", "certificate", "preview", "release", "evaluate", "audit", "verify", "estimate"),
     ("report",),
     ("compare",),  # writes a page
     ("reproduce",),

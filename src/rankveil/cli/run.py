@@ -22,6 +22,7 @@ _COMMANDS = (
     "init",
     "release",
     "verify",
+    "estimate",
     "evaluate",
     "compare",
     "audit",

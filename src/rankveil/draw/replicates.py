@@ -12,8 +12,8 @@ The error    of a fitted table has four parts, and a replicate draws each of the
                 measured, for it was measured in the table; one for the table where nothing was: the model knows people
                 in general, not those.
 How          The released rows are raked to their own tables plus 1, with a prior around 2 instead of zero, from weights
-             that hold 3 (and 4). For a linear fit with normal noise that is an exact draw of the error: the minimum of a
-             perturbed sum of squares is a draw from the posterior (Papandreou and Yuille 2010).
+             that hold 3 (and 4). For a linear fit with normal noise that is an exact draw of the error: the minimum of
+             a perturbed sum of squares is a draw from the posterior (Papandreou and Yuille 2010).
 Support      Rows drawn again and raked to what was measured, without noise: what still varies was not measured.
 """
 
@@ -23,13 +23,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil import rules
 from rankveil.declare.domain import Codes
-from rankveil.fit.marginal import Marginal
+from rankveil.fit.marginal import Marginal, OrderedMarginal
 from rankveil.fit.model import Model
 from rankveil.fit.rows import RowSet
 from rankveil.fit.terms import Cells, Index, Term
@@ -72,9 +73,7 @@ def replicates(
 class _Draws:
     """All that replicates share: the released rows in the measured tables, and how sure each of these is."""
 
-    def __init__(
-        self, model: Model, measured: Measurements, released: Mapping[str, Codes], sampler: Sampler
-    ) -> None:
+    def __init__(self, model: Model, measured: Measurements, released: Mapping[str, Codes], sampler: Sampler) -> None:
         self._sampler, self._measured = sampler, measured
         marginals = model.marginals
         self._cells: list[Cells] = [each.cell_of(released[name]).astype(np.uint16) for name, each in marginals.items()]
@@ -82,7 +81,9 @@ class _Draws:
         self._terms = _terms(model, measured)
         self._sums: list[Index] = [_masked(term, term.sums(self._cells)) for term in self._terms]
         self._fitted = [term.fitted(sums, None) for term, sums in zip(self._terms, self._sums, strict=True)]
-        self._laplace = any(level.law == "discrete Laplace" for each in measured.asked.values() for level in each.levels)
+        self._laplace = any(
+            level.law == "discrete Laplace" for each in measured.asked.values() for level in each.levels
+        )
         places = {name: place for place, name in enumerate(marginals)}
         self._roots = {
             places[name]: _root(covariance(name, marginal, measured))
@@ -94,7 +95,11 @@ class _Draws:
 
     def errors(self) -> tuple[Weights, Weights]:
         """One draw of the error, for the table and for the population."""
-        off = {term.columns[0]: each for term, each in zip(self._terms, self._excess, strict=True) if len(term.columns) == 1}
+        off = {
+            term.columns[0]: each
+            for term, each in zip(self._terms, self._excess, strict=True)
+            if len(term.columns) == 1
+        }
         columns = {
             place: root @ self._normal(len(root)) + float(self._normal(1)[0]) * off[place]
             for place, root in self._roots.items()
@@ -157,7 +162,7 @@ class _Draws:
         """Departures that the fit may have taken for noise, as parameters."""
         if term.departures is None:
             return np.zeros(len(term.measured))
-        spread = np.sqrt(term.departures.variance.ravel()) * self._normal(len(term.measured))
+        spread = rules.PRIOR_SPREAD * np.sqrt(term.departures.variance.ravel()) * self._normal(len(term.measured))
         spread += float(self._normal(1)[0]) * excess
         parameters = term.departures.in_cells(spread) / term.departures.level.ravel()
         return np.asarray(np.clip(parameters, -rules.LARGEST_STEP, rules.LARGEST_STEP), dtype=np.float64)
@@ -180,8 +185,8 @@ def _masked(term: Term, sums: Index) -> Index:
 def _excess(term: Term, fitted: Floats) -> Floats:
     """How much more a measured table departs from the released rows than its prior and its noise explain.
 
-    A prior is one for all cells of a table. Where single cells depart more than others, the fit has shrunk them too far;
-    what is beyond one deviation is taken for that. Of a column: what the rows lack of its measured masses.
+    A prior is one for all cells of a table. Where single cells depart more than others, the fit has shrunk them too
+    far; what is beyond some deviations is taken for that. Of a column: what the rows lack of its measured masses.
     """
     off = term.measured - fitted
     if len(term.columns) == 1:
@@ -205,7 +210,9 @@ def _terms(model: Model, measured: Measurements) -> list[Term]:
             sign = TableMeasurement(columns, halves, counts, measured.signs.deviation, parity=True)
             terms.append(Term.of(sign, places, model.marginals, measured.rows))
     known = [term for term in model.terms if len(term.columns) == 1]
-    return terms + (known or [Term.of_column(places[name], each.mass, each.variance) for name, each in model.marginals.items()])
+    return terms + (
+        known or [Term.of_column(places[name], each.mass, each.variance) for name, each in model.marginals.items()]
+    )
 
 
 # How sure columns are
@@ -236,7 +243,7 @@ def _observations(asked: ColumnMeasurement, marginal: Marginal) -> Iterator[tupl
     for place in range(len(asked.apart)):
         yield np.eye(marginal.cell_count)[marginal.cell_count - len(asked.apart) + place], asked.apart_deviation**2
     for level in asked.levels:
-        if marginal.ordered:
+        if isinstance(marginal, OrderedMarginal):
             yield from _of_ranges(level, marginal, ordinary)
         else:
             counted = np.bincount(marginal.cell_of(level.low), minlength=marginal.cell_count)
@@ -244,11 +251,11 @@ def _observations(asked: ColumnMeasurement, marginal: Marginal) -> Iterator[tupl
                 yield np.eye(marginal.cell_count)[cell], float(counted[cell]) * level.deviation**2
 
 
-def _of_ranges(level: Level, marginal: Marginal, ordinary: int) -> Iterator[tuple[Floats, float]]:
+def _of_ranges(level: Level, marginal: OrderedMarginal, ordinary: int) -> Iterator[tuple[Floats, float]]:
     """Between two edges that cells of a level and base cells share, both count the same records."""
     edges = np.concatenate([[0], marginal.edges, [marginal.code_count - marginal.special]])
     shared = np.intersect1d(edges, np.union1d(level.low, level.high))
-    for low, high in zip(shared[:-1], shared[1:], strict=True):
+    for low, high in pairwise(shared):
         first, last = np.searchsorted(level.low, [low, high])
         if last > first and (level.high[first:last] - level.low[first:last]).sum() == high - low:
             member = np.zeros(marginal.cell_count)
@@ -266,5 +273,6 @@ def _deviation_of_size(measured: Measurements) -> float:
     for note in measured.notes:
         if note.column == SIZE:
             change = float(Fraction(note.sensitivity))
-            return change * (math.sqrt(2) / float(note.epsilon) if note.rho is None else (2 * float(note.rho)) ** -0.5)
+            per_change = math.sqrt(2) / float(note.epsilon or 1) if note.rho is None else (2 * float(note.rho)) ** -0.5
+            return change * per_change
     return 0.0

@@ -5,10 +5,10 @@ asked.py       what is asked: "mean(income) by sex where age >= 65"
 values.py      conditions and values, row by row
 statistics.py  means, totals, tables, quantiles: from weights to numbers
 regression.py  linear and logistic regression
-estimate.py    numbers with their errors, and whether they were measured
+intervals.py   numbers with their errors, and whether they were measured
 """
 
-from rankveil.estimate.estimate import Estimate, Estimates, estimate
+from rankveil.estimate.intervals import Estimate, Estimates, estimate
 from rankveil.estimate.frame import Frame
 
 __all__ = ["Estimate", "Estimates", "Frame", "estimate"]

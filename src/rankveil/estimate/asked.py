@@ -1,11 +1,11 @@
 """What is asked of a release, read from a text.
 
-    ask          estimate, or estimate `minus` estimate (of one number each)
-    estimate     function(...) [`by` column, ...] [`where` condition]
-    function     count()  total(x)  mean(x)  share(condition)  median(x)  quantile(x, 0.9)
-                 table(a, b)   counts for each combination
-                 lm(y ~ a + b)  logit(condition ~ a + b)
-    x, condition as in the plan's rules
+ask          estimate, or estimate `minus` estimate (of one number each)
+estimate     function(...) [`by` column, ...] [`where` condition]
+function     count()  total(x)  mean(x)  share(condition)  median(x)  quantile(x, 0.9)
+             table(a, b)   counts for each combination
+             lm(y ~ a + b)  logit(condition ~ a + b)
+x, condition as in the plan's rules
 """
 
 from __future__ import annotations

@@ -69,7 +69,12 @@ def statistic(asked: Asked, columns: Mapping[str, Values]) -> Statistic:
 
 
 def _quantiles(
-    names: tuple[str, ...], counts: NDArray[np.int64], inside: NDArray[np.int64], group: NDArray[np.int64], y: Floats, share: float
+    names: tuple[str, ...],
+    counts: NDArray[np.int64],
+    inside: NDArray[np.int64],
+    group: NDArray[np.int64],
+    y: Floats,
+    share: float,
 ) -> Statistic:
     """Shares below the quantile; `inverse` turns shares into values (Woodruff 1952): values are often whole numbers,
     and their quantiles no smooth function of weights."""
@@ -142,7 +147,9 @@ def _amounts(node: Node, columns: Mapping[str, Values], function: str) -> Floats
     if values.labels == ("false", "true"):
         return values.numbers
     if function in ("share", "count"):
-        raise EstimateError(f"{function} needs a condition.", remedy=f"Write {function}(sex = 'F') or {function}(age > 64).")
+        raise EstimateError(
+            f"{function} needs a condition.", remedy=f"Write {function}(sex = 'F') or {function}(age > 64)."
+        )
     if values.labels is not None:
         raise EstimateError(f"{function} needs numbers, not labels.", remedy="Compare labels: share(sex = 'F').")
     return values.amounts
@@ -163,7 +170,9 @@ def _groups(
         lists.append([f"{name} = {label}" for label in labels] + ([] if known.all() else [f"{name} is missing"]))
         index = index * len(lists[-1]) + own
         if np.prod([float(len(each)) for each in lists]) > MOST_GROUPS:
-            raise EstimateError(f"There are more than {MOST_GROUPS:,} groups.", remedy="Ask by columns of fewer values.")
+            raise EstimateError(
+                f"There are more than {MOST_GROUPS:,} groups.", remedy="Ask by columns of fewer values."
+            )
     names = tuple(", ".join(parts) for parts in product(*lists)) if by else ("all",)
     return np.where(chosen, index, -1), names
 

@@ -47,7 +47,7 @@ class Values:
         return np.where(np.isin(self.numbers, self.special), np.nan, self.numbers) if self.special else self.numbers
 
 
-_SIGNS: dict[str, Callable[[Floats, Floats], NDArray[np.generic]]] = {
+_SIGNS: dict[str, Callable[[Floats, Floats], Bools]] = {
     "=": np.equal,
     "!=": np.not_equal,
     "<": np.less,
@@ -69,9 +69,7 @@ _CALLS: dict[str, Callable[..., NDArray[np.generic]]] = {
 
 def column(columns: Mapping[str, Values], name: str) -> Values:
     if name not in columns:
-        raise EstimateError(
-            f"The release has no column {name!r}.", remedy=f"Its columns are: {', '.join(columns)}."
-        )
+        raise EstimateError(f"The release has no column {name!r}.", remedy=f"Its columns are: {', '.join(columns)}.")
     return columns[name]
 
 
@@ -106,12 +104,13 @@ def holds(node: Node, columns: Mapping[str, Values]) -> Bools:
         return ~holds(node.inner, columns)
     if isinstance(node, All | Any):
         parts = [holds(part, columns) for part in node.parts]
-        return np.logical_and.reduce(parts) if isinstance(node, All) else np.logical_or.reduce(parts)
+        whole = np.logical_and if isinstance(node, All) else np.logical_or
+        return np.asarray(whole.reduce(parts), dtype=np.bool_)
     if isinstance(node, IsMissing):
         return np.isnan(values_of(node.value, columns).numbers)
     if isinstance(node, Member):
         left = values_of(node.value, columns)
-        among = np.logical_or.reduce([_compared("=", left, _constant(each, left)) for each in node.among])
+        among: Bools = np.logical_or.reduce([_compared("=", left, _constant(each, left)) for each in node.among])
         return ~among & ~np.isnan(left.numbers) if node.negated else among
     if isinstance(node, Comparison):
         if isinstance(node.left, Text | Truth):
@@ -127,7 +126,7 @@ def holds(node: Node, columns: Mapping[str, Values]) -> Bools:
     if isinstance(node, Truth):
         return np.full(len(next(iter(columns.values())).numbers), node.value)
     if isinstance(node, Name) and column(columns, node.column).labels == ("false", "true"):
-        return column(columns, node.column).numbers == 1
+        return np.asarray(column(columns, node.column).numbers == 1, dtype=np.bool_)
     raise EstimateError("A value stands where a condition is expected.", remedy="Compare it with something.")
 
 
@@ -141,7 +140,9 @@ def _compared(sign: str, left: Values, right: Floats | float) -> Bools:
 
 def _constant(node: Node, beside: Values) -> float:
     """A constant in the units of what it is compared with."""
-    text = ("true" if node.value else "false") if isinstance(node, Truth) else node.value if isinstance(node, Text) else ""
+    text = (
+        ("true" if node.value else "false") if isinstance(node, Truth) else node.value if isinstance(node, Text) else ""
+    )
     if isinstance(node, Number) and beside.labels is None:
         return float(node.value)
     if isinstance(node, Number):

@@ -19,7 +19,16 @@ from rankveil.draw.rows import Rows
 from rankveil.engines import RowProgress, silent
 from rankveil.errors import OutputError
 from rankveil.write.files import FileFormat, Written, write_rows
-from rankveil.write.swap import CERTIFICATE_NAME, RELEASE_NAMES, WEIGHTS_NAMES, prepared, recover, refuse_taken, swap_in, sync
+from rankveil.write.swap import (
+    CERTIFICATE_NAME,
+    RELEASE_NAMES,
+    WEIGHTS_NAMES,
+    prepared,
+    recover,
+    refuse_taken,
+    swap_in,
+    sync,
+)
 
 
 class OutputFolder:

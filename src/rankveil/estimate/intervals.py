@@ -100,7 +100,10 @@ class Estimates:
         ]
 
     def __str__(self) -> str:
-        said = [f"{name}: {value} (se {error}, {interval}){mark and ', '}{mark}" for name, value, error, interval, mark in self.lines()]
+        said = [
+            f"{name}: {value} (se {error}, {interval}){mark and ', '}{mark}"
+            for name, value, error, interval, mark in self.lines()
+        ]
         return "\n".join([self.asked, *said, self.about, *([self.warning] if self.warning else [])])
 
     def _repr_html_(self) -> str:
