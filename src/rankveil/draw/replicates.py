@@ -135,7 +135,7 @@ class _Draws:
             for place, (term, fitted, each) in enumerate(zip(self._terms, self._fitted, change, strict=True))
         ]
         rows = RowSet(self._cells, terms, start.copy(), self._sums)
-        rows.rake(rules.REPLICATE_RAKES)
+        rows.rake(rules.REPLICATE_RAKES if prior is not None else rules.SUPPORT_RAKES)
         return np.minimum(np.rint(rows.weights * total * UNIT), _LARGEST).astype(np.uint16)
 
     def _noise(self, term: Term, fitted: Floats, columns: Mapping[int, Floats]) -> Floats:

@@ -8,7 +8,7 @@ regression.py  linear and logistic regression
 intervals.py   numbers with their errors, and whether they were measured
 """
 
-from rankveil.estimate.intervals import Estimate, Estimates, estimate
 from rankveil.estimate.frame import Frame
+from rankveil.estimate.intervals import Estimate, Estimates, estimate
 
 __all__ = ["Estimate", "Estimates", "Frame", "estimate"]

@@ -37,7 +37,7 @@ _TARGETS: dict[str, str] = {
     "table": "the table that was protected (privacy noise, and the drawing of rows)",
     "population": "the people it was drawn from (the same, and sampling)",
 }
-_PARTS = 80  # of the rows, one of which is left out at a time
+_PARTS = 40  # of the rows, one of which is left out at a time
 
 
 @dataclass(frozen=True)
