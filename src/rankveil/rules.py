@@ -141,7 +141,7 @@ PRIOR_SPREAD, EXCESS_FROM = 2.0, 0.5
 """Departures that a replicate draws, in deviations of the prior: true ones have longer tails than a normal prior of one
 variance. And the deviations from which what was measured beyond the prior is drawn too."""
 
-MOST_UNMEASURED = 0.05
+MOST_UNMEASURED = 0.02
 """Of an estimate's variance: the part that no measured table fixes, up to which its interval is believed."""
 
 # -- limits of memory and work: larger is better, or no worse, and slower ---------------------------------------------

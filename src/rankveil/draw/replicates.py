@@ -104,7 +104,10 @@ class _Draws:
             place: root @ self._normal(len(root)) + float(self._normal(1)[0]) * off[place]
             for place, root in self._roots.items()
         }
-        noise = [self._noise(term, fitted, columns) for term, fitted in zip(self._terms, self._fitted, strict=True)]
+        noise = [
+            self._noise(term, fitted, excess, columns)
+            for term, fitted, excess in zip(self._terms, self._fitted, self._excess, strict=True)
+        ]
         prior = [self._prior(term, excess) for term, excess in zip(self._terms, self._excess, strict=True)]
         total = 1 + FAY * self._of_size * float(self._normal(1)[0])
         rows, people = self._again(), self._again()
@@ -138,7 +141,7 @@ class _Draws:
         rows.rake(rules.REPLICATE_RAKES if prior is not None else rules.SUPPORT_RAKES)
         return np.minimum(np.rint(rows.weights * total * UNIT), _LARGEST).astype(np.uint16)
 
-    def _noise(self, term: Term, fitted: Floats, columns: Mapping[int, Floats]) -> Floats:
+    def _noise(self, term: Term, fitted: Floats, excess: Floats, columns: Mapping[int, Floats]) -> Floats:
         """Of a measured table, with the margins that its columns have in this replicate."""
         if len(term.columns) == 1:
             return columns.get(term.columns[0], np.zeros(len(fitted)))
@@ -149,6 +152,7 @@ class _Draws:
         drawn = deviation * self._of_law(len(fitted))
         if term.departures is None:  # a table of few cells that matter: what is thin has been emptied
             drawn *= np.sqrt((fitted + 1) / (fitted + 1 + deviation))
+            drawn += float(self._normal(1)[0]) * excess
         some = (fitted > 0).reshape(term.shape)
         table = drawn.reshape(term.shape) * some
         for axis, column in enumerate(term.columns):
@@ -186,13 +190,11 @@ def _excess(term: Term, fitted: Floats) -> Floats:
     """How much more a measured table departs from the released rows than its prior and its noise explain.
 
     A prior is one for all cells of a table. Where single cells depart more than others, the fit has shrunk them too
-    far; what is beyond some deviations is taken for that. Of a column: what the rows lack of its measured masses.
+    far; what is beyond some deviations is taken for that. Without a prior: what the rows lack of the measured masses.
     """
     off = term.measured - fitted
-    if len(term.columns) == 1:
-        return off
     if term.departures is None:
-        return np.zeros(len(off))
+        return np.asarray(off * (fitted > 0))
     prior = term.departures.variance.ravel()
     whole = prior + term.variance
     departed = term.departures.in_waves(off) * (whole / term.variance)
