@@ -36,6 +36,7 @@ class Frame:
     table: Sequence[Floats]  # replicate weights for the table
     population: Sequence[Floats]
     support: Sequence[Floats]
+    of_persons: bool = False  # who may have several rows each
 
     @property
     def rows(self) -> int:
@@ -98,7 +99,7 @@ class Frame:
             ]
             for start in WEIGHTS
         ]
-        return cls(columns, *sets)
+        return cls(columns, sets[0], sets[1], sets[2], certificate.unit.rows > 1)
 
 
 def _check(path: Path, sha256: str) -> None:

@@ -128,6 +128,11 @@ def estimate(
         raise EstimateError("The level of an interval lies between 0 and 1.", remedy="Use 0.95, for example.")
     parts = asked(ask)
     frame = release if isinstance(release, Frame) else Frame.of(release)
+    if target == "population" and frame.of_persons:
+        raise EstimateError(
+            "In this release a person may have several rows, which are not a sample of single rows.",
+            remedy="Ask for the target 'table'.",
+        )
     found = _minus(ask, parts, frame) if len(parts) == 2 else statistic(parts[0], frame.columns)
     return Estimates(ask, target, level, len(frame.table), _estimates(found, parts, frame, target, level))
 

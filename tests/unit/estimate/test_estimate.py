@@ -13,6 +13,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 import rankveil as rv
+from rankveil import rules
 from rankveil.errors import EstimateError
 from rankveil.estimate import Frame
 from rankveil.estimate.asked import asked
@@ -252,3 +253,21 @@ def test_the_certificate_names_the_weights(folder: Path) -> None:
     certificate = json.loads((folder / "certificate.json").read_text())
     assert certificate["weights"]["file"] == "weights.csv"
     assert certificate["weights"]["replicates"] == 30
+
+
+def test_several_rows_of_a_person_are_no_sample_of_rows(made: rv.Release) -> None:
+    frame = Frame.of(made)
+    several = Frame(frame.columns, frame.table, frame.population, frame.support, of_persons=True)
+    assert rv.estimate(several, "mean(age)").each == rv.estimate(frame, "mean(age)").each
+    with pytest.raises(EstimateError, match="several rows"):
+        rv.estimate(several, "mean(age)", target="population")
+
+
+def test_noise_on_the_number_of_rows_is_in_the_error_of_totals() -> None:
+    unit = (
+        plan_text({"age": COLUMNS["age"]}, method="synthetic", epsilon="0.2") + '[privacy]\nneighbours = "add-remove"\n'
+    )
+    made = rv.release(people().select(["age"]), rv.Plan.parse(unit), source=SeededSource(1), replicates=60)
+    [one] = rv.estimate(made, "count()").each
+    deviation = np.sqrt(2) / (0.2 * float(rules.FOR_ROWS))  # Laplace noise for a fiftieth of the budget
+    assert 0.7 * deviation < one.standard_error < 1.4 * deviation
