@@ -62,7 +62,29 @@ CURVE_POINTS = 32
 FALSE_ALARMS = 0.01
 """Chance, per column and level, that noise alone is taken for a spike."""
 
+BELLS, SPREADS_OF_REACH = (0.02, 0.04, 0.08, 0.16), (0.5, 1.0, 2.0)
+"""Of the prior's curves, by evidence: widths of bells, in parts of the axis; how alike columns reach, in logarithms. A
+bell as wide as a third of the axis more than doubles the error of variances on Census at ε = 0.1."""
+
+AT_ZERO = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
+"""Of the prior's curves, by evidence: share of an amount's records that are zero."""
+
+SMOOTHNESS = tuple(10 ** (exponent * 1.5) for exponent in range(-6, 2))
+"""Weight of third derivatives along an axis from 0 to 1, by evidence."""
+
+ROUGHNESS, ROUGHNESS_OF_LABELS = (0.02, 0.1, 0.5, 2.0), (0.1, 0.5, 1.5, 3.0)
+"""Deviation of what cells and labels have for themselves, in logarithms, by evidence."""
+
+ALREADY_IN_CURVE = 16.0
+"""Times that height, slope and curvature, which the prior's curve has already, are less likely than the next wave."""
+
 # -- dividing the budget ----------------------------------------------------------------------------------------------
+
+FOR_BOUNDS = Fraction(1, 10)
+"""Part of the budget for bounds that the plan does not know, all of them together."""
+
+BOUNDS_TOO_WIDE = 0.1
+"""Chance that noise alone makes a private bound wider than it need be."""
 
 FOR_CHOICE = {"epsilon": Fraction(15, 100), "rho": Fraction(3, 100)}
 """Part of the budget for scores of candidates. With pure ε noise on many scores grows as their number, not its root."""

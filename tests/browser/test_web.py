@@ -154,7 +154,7 @@ def test_the_whole_flow_on_adult_ends_in_a_release_that_verify_accepts(
         tab = Tab(browser, server)
         page = tab.page
         page.goto(server.address)
-        assert page.locator(".card").count() == 15
+        assert page.locator(".cards .card").count() == 15
         assert "Everything is confirmed" in page.inner_text("#counter")
         check(page, screenshots, "columns")
 

@@ -76,7 +76,7 @@ def test_sign_products_change_by_no_more_than_their_sensitivity_and_by_as_much(u
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 @pytest.mark.parametrize("orders", [(2,), (2, 3)])
 def test_parities_change_by_no_more_than_their_sensitivity_and_by_as_much(unit: Unit, orders: tuple[int, ...]) -> None:
-    columns, factor = 3, {order: rules.NOISE_OF_ORDER[order] for order in orders}
+    columns, factor = 3, {order: Fraction(order, 2) for order in orders}
     records = sorted(
         {
             tuple(

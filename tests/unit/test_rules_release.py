@@ -194,3 +194,20 @@ def test_pieces_with_derived_columns_can_be_sent_to_other_machines(people: pa.Ta
     here, there = rows.make(rows.pieces[0]), make(rows.pieces[0])
     assert set(here) == set(rows.schema.names)
     assert all((here[name] == there[name]).all() for name in here)
+
+
+def test_the_part_beyond_a_rule_s_threshold_is_measured_by_itself() -> None:
+    """A wide column is cut at the constant: its share beyond is as good as any cell's, and so is what depends on it."""
+    rng = np.random.default_rng(4)
+    income = rng.gamma(2, 10_000, 20_000).astype(int)
+    taxed = np.where(income >= 31_737, "yes", "no")
+    columns = {
+        "income": {"kind": "integer", "lower": 0, "upper": 1_000_000},
+        "taxed": {"kind": "category", "categories": ["no", "yes"]},
+    }
+    rules = [{"when": "income >= 31737", "then": "taxed = 'yes'"}, {"when": "income < 31737", "then": "taxed = 'no'"}]
+    made = rv.Plan.from_dict({"release": {"epsilon": "0.5", "delta": "1e-9"}, "columns": columns, "rule": rules})
+    released = drawn(pa.table({"income": income, "taxed": taxed}), made)
+    beyond = released["income"].to_numpy() >= 31_737
+    assert (beyond == (np.array(released["taxed"].to_pylist()) == "yes")).all()
+    assert beyond.mean() == pytest.approx((income >= 31_737).mean(), abs=0.01)

@@ -53,7 +53,7 @@ def test_an_upload_is_drafted_and_every_guess_waits_to_be_confirmed(visitor: Vis
     assert set(plan.guesses) == {"name", "age", "city", "smokes"}
     text = visitor.get(f"/w/{working.id}/columns").text
     assert "9 guesses" in text
-    assert "left out: not read, not released" in text
+    assert "left out of the release" in text
     assert "never: a table with missing values is refused" in text
     assert "Internal" in text
     assert working.read().rows == 300

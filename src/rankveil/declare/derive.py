@@ -20,8 +20,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rankveil.declare.domain import DEFAULT_NULL_TOKENS, MISSING, Codes, Domain, Grid
+from rankveil.declare.entries import DerivedEntry
 from rankveil.declare.expression import Node, names_in, parse
-from rankveil.declare.plan import DerivedEntry, Plan
+from rankveil.declare.plan import Plan
 from rankveil.declare.reading import day_number
 from rankveil.declare.values import Series, series_of, value
 from rankveil.engines.spelling import PLAIN

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rankveil.declare.plan import (
+from rankveil.declare.entries import (
     LARGEST_INTEGER,
     BooleanColumn,
     CategoryColumn,
@@ -35,8 +35,8 @@ from rankveil.declare.plan import (
     IntegerColumn,
     NumberColumn,
     OrdinalColumn,
-    Plan,
 )
+from rankveil.declare.plan import Plan
 from rankveil.declare.reading import (
     DEFAULT_NULL_TOKENS,
     MISSING,

@@ -9,7 +9,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from rankveil.declare.plan import ColumnEntry, Plan, PrivacyEntry, TableEntry
+from rankveil.declare.entries import ColumnEntry, PrivacyEntry, TableEntry
+from rankveil.declare.plan import Plan
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONG = 100

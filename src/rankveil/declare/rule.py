@@ -17,6 +17,7 @@ import numpy as np
 
 from rankveil.declare.derive import NONE, ByBands, Derivation, Shape, known_in
 from rankveil.declare.domain import MISSING, Codes, Grid
+from rankveil.declare.entries import RuleEntry
 from rankveil.declare.expression import (
     All,
     Any,
@@ -33,7 +34,6 @@ from rankveil.declare.expression import (
     parse,
     parts_of,
 )
-from rankveil.declare.plan import RuleEntry
 from rankveil.declare.values import Bools, condition
 from rankveil.errors import PlanError
 

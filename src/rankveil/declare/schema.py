@@ -24,8 +24,9 @@ from rankveil.declare.domain import (
     domain_of,
     unescaped,
 )
+from rankveil.declare.entries import DropColumn, InterestEntry, Role
 from rankveil.declare.places import Fits, first_places
-from rankveil.declare.plan import DropColumn, InterestEntry, Plan, Role
+from rankveil.declare.plan import Plan
 from rankveil.declare.rule import (
     Clause,
     HasValue,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rankveil.declare.plan import ColumnEntry, DropColumn, Plan
+from rankveil.declare.entries import ColumnEntry, DropColumn
+from rankveil.declare.plan import Plan
 from rankveil.fragments import Facts, fragment
 
 _MOST_COLUMNS = 60

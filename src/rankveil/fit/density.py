@@ -22,18 +22,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil import rules
 from rankveil.fit.simplex import Floats
 
 Bools = NDArray[np.bool_]
 
 _SMOOTHNESS, _ROUGHNESS = (
-    each.ravel() for each in np.meshgrid(10.0 ** np.arange(-9.0, 3.0, 1.5), (0.02, 0.1, 0.5, 2.0), indexing="ij")
+    each.ravel() for each in np.meshgrid(rules.SMOOTHNESS, rules.ROUGHNESS, indexing="ij")
 )  # λ for an axis from 0 to 1; τ in logarithms
 _FIRST_GUESS = (1e-3, 0.3)
 _LEVEL = 10.0  # prior deviation of anything at most, in logarithms: a factor of 20,000
-_FREE = 0.1  # precision of a free cell's logarithm
-_ALREADY = 16.0  # height, slope and curvature, which the prior's curve has, are this much less smooth than the next
-_LARGEST_STEP = 1.5
+_FREE = 0.1  # precision of a free cell's logarithm: nearly none
 _LOWEST = -40.0
 _ROUNDS = 20
 
@@ -113,7 +112,7 @@ class _Fit:
         if len(tied) > 4:
             third = third_derivatives(system.place[tied])
             self._values, vectors = np.linalg.eigh(third.T @ third)
-            self._values[:3] = self._values[3] / _ALREADY
+            self._values[:3] = self._values[3] / rules.ALREADY_IN_CURVE
         else:  # too few for a smooth part
             self._values, vectors = np.full(len(tied), 1e-12), np.eye(len(tied))
         self._frame[np.ix_(tied, np.arange(len(tied)))] = vectors
@@ -147,7 +146,7 @@ class _Fit:
             information, score = self._linear(own_law)
             here = self._frame.T @ (self.log_mass - self._centre)
             step = np.linalg.solve(information + np.diag(precision), score - precision * here)
-            move = np.clip(self._frame @ step, -_LARGEST_STEP, _LARGEST_STEP)
+            move = np.clip(self._frame @ step, -rules.LARGEST_STEP, rules.LARGEST_STEP)
             self.log_mass = np.maximum(self.log_mass + move, _LOWEST)
             if np.abs(move).max() < 1e-3:
                 break

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankveil import rules
 from rankveil.fit.density import pooled
 from rankveil.fit.simplex import Floats, project
 
-_ROUGHNESS = np.array([0.1, 0.5, 1.5, 3.0])[:, None]  # τ in logarithms
+_ROUGHNESS = np.array(rules.ROUGHNESS_OF_LABELS)[:, None]
 _STEPS = 25
-_LARGEST_STEP = 1.5
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ def _fitted(column: Labels) -> tuple[Floats, Floats, Floats]:
         off = (column.noisy - mass) / unit
         weight = math.sqrt(2) / np.sqrt(off**2 + 0.5) if column.laplace else 1.0
         precision = weight * (mass / unit) ** 2 + prior
-        move = np.clip((weight * off * mass / unit - prior * (logs - level)) / precision, -_LARGEST_STEP, _LARGEST_STEP)
+        move = np.clip(
+            (weight * off * mass / unit - prior * (logs - level)) / precision, -rules.LARGEST_STEP, rules.LARGEST_STEP
+        )
         logs += move
         if np.abs(move).max() < 1e-3:
             break

@@ -21,17 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil import rules
 from rankveil.declare.axis import Axis, Edges
 from rankveil.fit.simplex import Floats
 
 MIDDLES = np.linspace(0.0, 1.0, 41)
-WIDTHS = (0.02, 0.04, 0.08, 0.16)  # of the axis
-AT_ZERO = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
 _ROUNDS = 20
 _NEGLIGIBLE = 1e-6
 
 _CENTRES, _SPREADS = (
-    each.ravel()[:, None] for each in np.meshgrid(np.linspace(-8.0, 0.0, 17), np.array([0.5, 1.0, 2.0]))
+    each.ravel()[:, None] for each in np.meshgrid(np.linspace(-8.0, 0.0, 17), np.array(rules.SPREADS_OF_REACH))
 )  # hypotheses about reaches
 
 _NORMAL_TAIL = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)  # Abramowitz and Stegun, 7.1.26
@@ -62,7 +61,7 @@ class Evidence:
         curves = smooth if zero is None else _with_zero(smooth, zero)
         off = (noisy - np.diff(curves, axis=1) @ member.T * total) / deviation
         fit = np.where(laplace, -math.sqrt(2) * np.abs(off), -(off**2) / 2).sum(axis=1)
-        shares = 1 if zero is None else len(AT_ZERO)
+        shares = 1 if zero is None else len(rules.AT_ZERO)
         fine = np.linspace(0, 1, 257)
         codes = axis.codes((fine[:-1] + fine[1:]) / 2)
         distance = (codes - min(max(axis.zero, 0), axis.size)) / axis.size
@@ -109,7 +108,7 @@ def _median(curves: Floats, weight: Floats) -> Floats:
 
 
 def _bells(places: Floats) -> Floats:
-    width, middle = (each.ravel()[:, None] for each in np.meshgrid(np.array(WIDTHS), MIDDLES, indexing="ij"))
+    width, middle = (each.ravel()[:, None] for each in np.meshgrid(np.array(rules.BELLS), MIDDLES, indexing="ij"))
     bells = normal((places - middle) / width)
     first, last = bells[:, :1], bells[:, -1:]
     smooth: Floats = (bells - first) / (last - first)
@@ -119,7 +118,7 @@ def _bells(places: Floats) -> Floats:
 def _with_zero(smooth: Floats, zero: int) -> Floats:
     """The bells with every share of the records at zero, shares outermost."""
     beyond = (np.arange(smooth.shape[1]) > zero).astype(np.float64)
-    return np.concatenate([(1 - share) * smooth + share * beyond for share in AT_ZERO])
+    return np.concatenate([(1 - share) * smooth + share * beyond for share in rules.AT_ZERO])
 
 
 def normal(x: Floats) -> Floats:

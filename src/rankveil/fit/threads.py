@@ -8,10 +8,10 @@ also adds in one order, so that a fit does not depend on how many cores a machin
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import threadpool_limits
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
@@ -22,13 +22,7 @@ def on_one_thread(work: Callable[Given, Found]) -> Callable[Given, Found]:
 
     @wraps(work)
     def held(*given: Given.args, **named: Given.kwargs) -> Found:
-        with _libraries().limit(limits=1, user_api="blas"):
+        with threadpool_limits(limits=1, user_api="blas"):
             return work(*given, **named)
 
     return held
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Those that are loaded when the first fit begins; numpy's is."""
-    return ThreadpoolController()

@@ -18,20 +18,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil import rules
 from rankveil.declare import Column
 from rankveil.declare.dataset import Codings, Dataset
 from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.measure.budget import Budget, Mechanism, Noise, Price
 from rankveil.measure.counts import Counts, count_columns
 from rankveil.noise import RandomSource
-
-_CHANCE = 0.1
-_SHARE = Fraction(1, 10)  # of the whole budget
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ def planned_bounds(columns: Sequence[Column], budget: Budget) -> tuple[Budget, l
 def _paid(columns: Sequence[Column], budget: Budget) -> tuple[Price, Budget, Mechanism]:
     """The price of all bounds, taken from the budget; what is left; and the line for the certificate."""
     names = [column.name for column in columns if column.private_bounds]
-    price = budget.spend(_SHARE, "bounds")
+    price = budget.spend(rules.FOR_BOUNDS, "bounds")
     sensitivity = str(price.protects.of_counts)
     note = price.note(", ".join(names), "noisy histogram for bounds", sensitivity, ("T15", price.noise_theorem))
     return price, budget.carve(budget.left, "after bounds"), note
@@ -139,7 +136,7 @@ def release_bounds(dataset: Dataset, price: Price, source: RandomSource) -> Data
 def _ends(noisy: NDArray[np.int64], noise: Noise) -> tuple[int, int]:
     """Lowest and highest bound, in steps, that noisy counts of all cells speak for; zero is between or at them."""
     doublings_in_all = len(noisy) // 2
-    within = _height(noise, _CHANCE / len(noisy))
+    within = _height(noise, rules.BOUNDS_TOO_WIDE / len(noisy))
     fullest = int(noisy.argmax())
     if noisy[fullest] <= within:
         return 0, 1  # nothing but noise is seen
@@ -148,7 +145,7 @@ def _ends(noisy: NDArray[np.int64], noise: Noise) -> tuple[int, int]:
     for doublings in range(1, doublings_in_all + 1):
         # Amounts beside many zeros may be of any size: only from the first of them on is far away unlikely.
         beyond = doublings - widest if widest else 0
-        height = _height(noise, _CHANCE / beyond**3) if beyond > 0 else within
+        height = _height(noise, rules.BOUNDS_TOO_WIDE / beyond**3) if beyond > 0 else within
         above = doublings if noisy[doublings] > height else above
         below = doublings if noisy[doublings_in_all + doublings] > height else below
         widest = max(widest, above, below)

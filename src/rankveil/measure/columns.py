@@ -85,6 +85,8 @@ def first_question(column: Column, rows: int, price: Price) -> Question:
     else:
         warranted = round(CELLS_PER_ROOT_REACH * math.sqrt(reach))
         cells = axis.cut(min(max(FEWEST_CELLS, warranted), MOST_CELLS))
+        if 2 * len(column.told_apart) <= len(cells):  # places at which rules of the plan cut the column
+            cells = np.union1d(cells, np.array(column.told_apart, np.int64))
         for_cells = Fraction(1) if reach < LOOK_INTO_FROM[price.unit] else FOR_CELLS
     below = None if for_cells == 1 else price * (1 - for_cells)
     if len(cells) - 1 <= GROUPS_FROM[price.unit]:

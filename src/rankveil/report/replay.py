@@ -11,7 +11,8 @@ from rankveil.report.render import page
 INTERNAL = "INTERNAL: made from the original table. It holds none of its values; still, it is not for publication."
 PUBLIC = "Made from tables that belong to nobody: this page may be shown to anyone."
 COMPARED = (
-    "Each pair is a table and the same table with one record replaced. The whole release is run on the first, with"
+    "Each pair is a table and the same table with one record replaced, or one person or row more or less where the plan"
+    " protects those. The whole release is run on the first, with"
     " every protected answer written down, and then on the second with these answers given and the same random bytes"
     " for everything else.",
     "Demanded of both runs: the same questions with the same scales, sizes and order; the same release to the last"

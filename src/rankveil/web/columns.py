@@ -9,7 +9,8 @@ from typing import Any
 
 from rankveil.declare import Plan
 from rankveil.declare.domain import Nominal, domain_of
-from rankveil.declare.plan import PRIVACY_PART, TABLE_PART, CategoryColumn, ColumnEntry, TableEntry
+from rankveil.declare.entries import CategoryColumn, ColumnEntry, TableEntry
+from rankveil.declare.plan import PRIVACY_PART, TABLE_PART
 from rankveil.errors import RankveilError
 from rankveil.web.home import State, column_part
 
@@ -23,8 +24,8 @@ KINDS: Mapping[str, str] = {
     "drop": "left out",
 }
 NEIGHBOURS: Mapping[str, str] = {
-    "replace": "somebody else in one's place: the number is public",
-    "add-remove": "being there or not: the number of rows gets noise",
+    "replace": "what stands in a row",
+    "add-remove": "whether a row is there at all",
 }
 DECIMAL_MARKS: Mapping[str, str] = {".": "a point, as in 1.5", ",": "a comma, as in 1,5"}
 THOUSANDS_MARKS: Mapping[str, str] = {
@@ -177,7 +178,7 @@ def _facts(column: ColumnEntry) -> tuple[Fact, ...]:
         return Fact(label, value, entries, bool(guessed & set(entries)), shown, more)
 
     if entry["kind"] == "drop":
-        return (fact("Kind", "left out: not read, not released", "kind"),)
+        return (fact("Kind", "left out of the release", "kind"),)
     found = [fact("Kind", KINDS[entry["kind"]], "kind")]
     if entry.get("bounds") == "private":
         found.append(fact("Limits", "found with a part of the budget", "lower", "upper", "bounds"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -275,7 +276,8 @@ def case_on(dice: Dice, name: str, plan: Plan, way: Way, cells: Cells) -> Case:
     if plan.unit == A_ROW:
         changed, words = neighbour(dice, plan, way, cells)
     else:
-        changed, words = other_unit(Dice(f"{name}, neighbour"), plan, values_of(plan, way), cells)
+        values = values_of(plan, way)
+        changed, words = other_unit(Dice(f"{name}, neighbour"), plan, values, cells, partial(_obeying, plan, values))
     rows = min(len(next(iter(each.values()))) for each in (cells, changed))
     if rows <= _REORDERED and not method_named(plan.release.method).row_aligned and dice.chance(50):
         changed, words = _turned(changed, 1 + dice.below(rows)), f"{words}; rows in another order"

@@ -16,7 +16,7 @@ from typing import Any
 from rankveil.audit.replay.dice import Dice
 from rankveil.declare import Column, Plan
 from rankveil.declare.domain import Grid, Nominal
-from rankveil.declare.plan import DateColumn, IntegerColumn, NumberColumn
+from rankveil.declare.entries import DateColumn, IntegerColumn, NumberColumn
 
 _EPOCH = datetime.date(1970, 1, 1)
 _PADDING = 5000  # of a text: enough to move where a reader of text files cuts blocks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rankveil.audit.replay.dice import Dice
@@ -46,35 +46,38 @@ def _id(dice: Dice, number: int) -> str:
     return dice.one_of((f"p{number}", f"{number:05d}", f"somebody with the long name {number}"))
 
 
-def other_unit(dice: Dice, plan: Plan, values: dict[str, Values], cells: Cells) -> tuple[Cells, str]:
-    """The same table with one unit more, one less, or another one in the place of one; and what was done, in words."""
+def other_unit(
+    dice: Dice, plan: Plan, values: dict[str, Values], cells: Cells, obeying: Callable[[_Record], _Record]
+) -> tuple[Cells, str]:
+    """The same table with one unit more, one less, or another one in the place of one; and what was done, in words.
+
+    `obeying` makes of a record one that the plan's rules allow.
+    """
     unit, records = plan.unit, _records(cells)
+
+    def record() -> _Record:
+        made = {name: each.plain(dice) if dice.chance(60) else each.awkward(dice)[1] for name, each in values.items()}
+        return dict.fromkeys(plan.columns, "a note") | obeying(made)
+
     if unit.person is None:
         if len(records) > 2 and dice.chance(50):
             del records[dice.below(len(records))]
             return _cells(cells, records), "one row less"
-        return _cells(cells, _with(dice, records, [_record(dice, plan, values)])), "one row more"
-    persons = sorted({str(record[unit.person]) for record in records})
+        return _cells(cells, _with(dice, records, [record()])), "one row more"
+    persons = sorted({str(each[unit.person]) for each in records})
     chosen = dice.one_of(persons)
-    left = [record for record in records if str(record[unit.person]) != chosen]
+    left = [each for each in records if str(each[unit.person]) != chosen]
     if unit.neighbours == "add-remove" and left and dice.chance(50):
         return _cells(cells, left), "one person less"
     count = dice.one_of((1, unit.rows, unit.rows, 2 * unit.rows + 1))
     named = chosen if unit.neighbours == "replace" and dice.chance(50) else "somebody new"
-    alike = [_record(dice, plan, values)] * count
-    rows = alike if dice.chance(50) else [_record(dice, plan, values) for _ in range(count)]
+    alike = [record()] * count
+    rows = alike if dice.chance(50) else [record() for _ in range(count)]
     kept = records if unit.neighbours == "add-remove" else left
     added = [{**row, unit.person: f" {named} " if dice.chance(20) else named} for row in rows]
     what = "one person more" if unit.neighbours == "add-remove" else "one person replaced"
     many = "with more rows than are used" if count > unit.rows else f"with {'one row' if count == 1 else 'some rows'}"
     return _cells(cells, _with(dice, kept, added)), f"{what}, {many}"
-
-
-def _record(dice: Dice, plan: Plan, values: dict[str, Values]) -> _Record:
-    record: _Record = dict.fromkeys(plan.columns, "a note")
-    for name, column in values.items():
-        record[name] = column.plain(dice) if dice.chance(60) else column.awkward(dice)[1]
-    return record
 
 
 def _with(dice: Dice, records: list[_Record], added: Sequence[_Record]) -> list[_Record]:

@@ -23,7 +23,7 @@ import pyarrow.parquet as papq
 
 from rankveil.audit.replay.records import Nanoday, Spelling, lowered
 from rankveil.declare import Plan
-from rankveil.declare.plan import DateColumn
+from rankveil.declare.entries import DateColumn
 
 Cells = Mapping[str, Sequence[Any]]
 Cuts = Sequence[int]  # row numbers, ascending, without 0 and n

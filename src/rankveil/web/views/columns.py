@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from rankveil.declare import Plan
 from rankveil.declare.domain import domain_of
-from rankveil.declare.plan import PRIVACY_PART, TABLE_PART, DropColumn
+from rankveil.declare.entries import DropColumn
+from rankveil.declare.plan import PRIVACY_PART, TABLE_PART
 from rankveil.errors import PlanError, RankveilError
 from rankveil.web.columns import (
     DECIMAL_MARKS,
