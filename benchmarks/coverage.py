@@ -41,7 +41,7 @@ KINDS = ("one-way", "amounts", "two-way", "three-way", "regression")
 WANTED = {"one-way": 40, "amounts": 40, "two-way": 50, "three-way": 40, "regression": 30}
 LEAST_SHARE = 0.01  # of the records that a count is about
 MADE_ROWS, POPULATION = 20_000, 1_000_000
-Z90, Z95 = 1.6449, 1.9600
+Z90, Z95, HALF = 1.6449, 1.9600, 0.6745
 
 
 # The made population: every column depends on others, one pair of them only through a third.
@@ -263,13 +263,13 @@ def fingerprint() -> str:
 class Store:
     """Releases that were made before, by the same code."""
 
-    def __init__(self, path: Path, replicates: int) -> None:
-        self.path, self._replicates, self._code = path, replicates, fingerprint()
+    def __init__(self, paths: Sequence[Path], replicates: int, *, by_any_code: bool = False) -> None:
+        self.path, self._replicates, self._code = paths[0], replicates, fingerprint()
         self.known: dict[str, list[dict[str, Any]]] = {}
-        if path.exists():
+        for path in (path for path in paths if path.exists()):
             for line in path.read_text(encoding="utf-8").splitlines():
                 entry = json.loads(line)
-                if entry["code"] == self._code:
+                if by_any_code or entry["code"] == self._code:
                     self.known[entry["key"]] = entry["found"]
 
     def get(self, setting: Setting, seed: int) -> list[dict[str, Any]]:
@@ -289,49 +289,45 @@ class Store:
 
 def summary(runs: Sequence[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """By target and kind, for estimates that are supported and for those that are not."""
-    by_ask: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for run in runs:
-        for one in run:
-            if "estimate" in one:
-                by_ask.setdefault((one["target"], one["kind"], one["ask"]), []).append(one)
-    oracle = {
-        key: float(np.sqrt(np.mean([(one["estimate"] - one["truth"]) ** 2 for one in found])))
-        for key, found in by_ask.items()
-    }
+    found = [one for run in runs for one in run if "estimate" in one]
     cells: list[dict[str, Any]] = []
-    for target in dict.fromkeys(key[0] for key in by_ask):
+    for target in dict.fromkeys(one["target"] for one in found):
         for kind in (*KINDS, "all"):
             for supported in (True, False):
                 chosen = [
-                    (one, oracle[key])
-                    for key, found in by_ask.items()
-                    if key[0] == target and kind in (key[1], "all")
+                    one
                     for one in found
-                    if (one["unmeasured"] <= rules.MOST_UNMEASURED and one["rows"] > 0) == supported
+                    if one["target"] == target
+                    and kind in (one["kind"], "all")
+                    and (one["unmeasured"] <= rules.MOST_UNMEASURED and one["rows"] > 0) == supported
                 ]
                 if chosen:
                     cells.append({"target": target, "kind": kind, "supported": supported, **_coverage(chosen)})
     return cells
 
 
-def _coverage(chosen: Sequence[tuple[dict[str, Any], float]]) -> dict[str, float]:
-    off = np.array([abs(one["estimate"] - one["truth"]) for one, _ in chosen])
-    slack = 1e-9 * np.array([abs(one["truth"]) for one, _ in chosen])
-    error = np.array([one["error"] for one, _ in chosen])
-    inside = np.array([one["low"] - 1e-9 <= one["truth"] <= one["high"] + 1e-9 for one, _ in chosen])
-    quantile = np.array([one["ask"].startswith(("median", "quantile")) for one, _ in chosen])
-    naive = np.array([one["naive"] for one, _ in chosen])
-    known = ~np.isnan(naive)
-    spread = np.array([each for _, each in chosen])
-    some = spread > 0
+def _coverage(chosen: Sequence[dict[str, Any]]) -> dict[str, float | None]:
+    """Widths: an oracle's interval is made of the true error's spread, so a true error over a stated one has a spread of
+    1 where both are as wide. Of its root mean square, which a few large errors decide, and of its median."""
+    off = np.array([abs(one["estimate"] - one["truth"]) for one in chosen])
+    slack = 1e-9 * np.array([abs(one["truth"]) for one in chosen])
+    error, naive = (np.array([one[name] for one in chosen]) for name in ("error", "naive"))
+    inside = np.array([one["low"] - 1e-9 <= one["truth"] <= one["high"] + 1e-9 for one in chosen])
+    smooth = np.array([not one["ask"].startswith(("median", "quantile")) for one in chosen])  # Woodruff's are at 95 %
+    some = smooth & (error > 0)
+    ratio = off[some] / error[some]
     return {
         "estimates": len(chosen),
         "coverage 95": float(np.mean(inside)),
-        "coverage 90": float(np.mean((off <= Z90 * error + slack)[~quantile])) if (~quantile).any() else float("nan"),
-        "naive 95": float(np.mean((off <= Z95 * naive + slack)[known])) if known.any() else float("nan"),
-        "width over oracle": float(np.median(error[some] / spread[some])) if some.any() else float("nan"),
-        "mean width over oracle": float(np.mean(error[some] / spread[some])) if some.any() else float("nan"),
+        "coverage 90": _mean((off <= Z90 * error + slack)[smooth]),
+        "naive 95": _mean((off <= Z95 * naive + slack)[smooth]),
+        "width over oracle": float(1 / np.sqrt(np.mean(ratio**2))) if some.any() else None,
+        "typical width over oracle": float(HALF / max(float(np.median(ratio)), 1e-9)) if some.any() else None,
     }
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(np.mean(values)) if len(values) else None
 
 
 def main() -> None:
@@ -343,10 +339,12 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", default=list(NAMES), choices=NAMES, metavar="NAME")
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), metavar="EPSILON[,DELTA]")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--cache", type=Path, default=FOLDER / "coverage.jsonl", help="where releases are remembered")
-    parser.add_argument("--made-before", action="store_true", help="show what is in the cache, and make no release")
+    parser.add_argument(
+        "--cache", type=Path, nargs="+", default=[FOLDER / "coverage.jsonl"], help="releases made before"
+    )
+    parser.add_argument("--made-before", action="store_true", help="show what is in the cache, whatever code made it")
     given = parser.parse_args()
-    store = Store(given.cache, given.replicates)
+    store = Store(given.cache, given.replicates, by_any_code=given.made_before)
     settings = [
         Setting(name, *(text.split(",") if "," in text else (text, None)))
         for text in given.settings
@@ -363,6 +361,10 @@ def main() -> None:
         if found
         for cell in summary(found)
     ]
+    for name in given.tables:  # all settings together
+        together = [run for setting, found in runs.items() if setting.table == name for run in found]
+        every = {"table": name, "epsilon": "all", "delta": None, "releases": len(together)}
+        cells += [{**every, **cell} for cell in summary(together)]
     result = {"replicates": given.replicates, "most_unmeasured": rules.MOST_UNMEASURED, "cells": cells}
     if given.json:
         print(json.dumps(result, indent=1, ensure_ascii=False))
@@ -372,14 +374,14 @@ def main() -> None:
         [
             *(cell[name] for name in ("table", "epsilon", "delta", "releases", "target", "kind")),
             "" if cell["supported"] else "warned",
-            *(cell[name] if isinstance(cell[name], int) else f"{cell[name]:.3f}" for name in _HEAD),
+            *(f"{cell[name]:.3f}" if isinstance(cell[name], float) else cell[name] for name in _HEAD),
         ]
         for cell in cells
     ]
     print(grid(head, rows))
 
 
-_HEAD = ("estimates", "coverage 95", "coverage 90", "naive 95", "width over oracle", "mean width over oracle")
+_HEAD = ("estimates", "coverage 95", "coverage 90", "naive 95", "width over oracle", "typical width over oracle")
 
 if __name__ == "__main__":
     main()
