@@ -307,8 +307,8 @@ def summary(runs: Sequence[list[dict[str, Any]]]) -> list[dict[str, Any]]:
 
 
 def _coverage(chosen: Sequence[dict[str, Any]]) -> dict[str, float | None]:
-    """Widths: an oracle's interval is made of the true error's spread, so a true error over a stated one has a spread of
-    1 where both are as wide. Of its root mean square, which a few large errors decide, and of its median."""
+    """Widths: an oracle's interval is made of the true error's spread, so true errors over stated ones have a spread of
+    1 where both are as wide. By their root mean square, which a few large errors decide, and by their median."""
     off = np.array([abs(one["estimate"] - one["truth"]) for one in chosen])
     slack = 1e-9 * np.array([abs(one["truth"]) for one in chosen])
     error, naive = (np.array([one[name] for one in chosen]) for name in ("error", "naive"))

@@ -113,7 +113,7 @@ class _Draws:
         rows, people = self._again(), self._again()
         both = rows + people - 1  # above zero: each is at least one half
         sampled = [
-            each + (term.fitted(sums, people) - fitted) / FAY
+            each + (term.fitted(sums, people * (self.size / people.sum())) - fitted) / FAY
             for each, term, sums, fitted in zip(noise, self._terms, self._sums, self._fitted, strict=True)
         ]
         return self._raked(both, noise, prior, total), self._raked(rows, sampled, prior, total)
@@ -124,8 +124,8 @@ class _Draws:
         return self._raked(self._again(), nothing, None, 1.0)
 
     def _again(self) -> Floats:
-        weights = 1 - FAY * (1 + np.log(np.maximum(self._sampler.uniform(self.size), 1e-300)))
-        return np.asarray(weights * (self.size / weights.sum()), dtype=np.float64)
+        """Weights of rows drawn again: exponential, as in the Bayesian bootstrap, and halfway to 1."""
+        return 1 - FAY * (1 + np.log(np.maximum(self._sampler.uniform(self.size), 1e-300)))
 
     def _raked(self, start: Floats, change: Sequence[Floats], prior: Sequence[Floats] | None, total: float) -> Weights:
         terms = [
@@ -137,9 +137,9 @@ class _Draws:
             )
             for place, (term, fitted, each) in enumerate(zip(self._terms, self._fitted, change, strict=True))
         ]
-        rows = RowSet(self._cells, terms, start.copy(), self._sums)
+        rows = RowSet(self._cells, terms, start * (self.size / start.sum()), self._sums)
         rows.rake(rules.REPLICATE_RAKES if prior is not None else rules.SUPPORT_RAKES)
-        return np.minimum(np.rint(rows.weights * total * UNIT), _LARGEST).astype(np.uint16)
+        return np.clip(np.rint(rows.weights * total * UNIT), 0, _LARGEST).astype(np.uint16)
 
     def _noise(self, term: Term, fitted: Floats, excess: Floats, columns: Mapping[int, Floats]) -> Floats:
         """Of a measured table, with the margins that its columns have in this replicate."""
