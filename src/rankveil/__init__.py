@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rankveil.compare import Comparison, compare
     from rankveil.declare import Plan
     from rankveil.errors import RankveilError
+    from rankveil.estimate import estimate
     from rankveil.evaluate import Evaluation, evaluate
     from rankveil.methods import METHODS
     from rankveil.model import Model
@@ -47,6 +48,7 @@ _HOMES = {
     "Taxonomy": "rankveil.taxonomy",
     "attack": "rankveil.audit.attack",
     "compare": "rankveil.compare",
+    "estimate": "rankveil.estimate",
     "evaluate": "rankveil.evaluate",
     "fit": "rankveil.release",
     "preview": "rankveil.preview",
@@ -66,6 +68,7 @@ __all__ = [
     "__version__",
     "attack",
     "compare",
+    "estimate",
     "evaluate",
     "fit",
     "preview",

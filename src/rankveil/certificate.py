@@ -29,6 +29,7 @@ from rankveil.measure.budget import Mechanism
 from rankveil.methods import Method
 from rankveil.privacy import Theorem, cited
 from rankveil.write import FileFormat, Written
+from rankveil.write.swap import WEIGHTS_NAMES
 
 FORMAT = 2
 NEIGHBOURS_WITH_PUBLIC = (
@@ -206,6 +207,19 @@ class ModelNote(_Part):
         return cls(folder=written.name, sha256=written.sha256, bytes=written.size, parts=parts)
 
 
+class WeightsNote(_Part):
+    """Replicate weights of the released rows."""
+
+    file: str
+    sha256: str
+    bytes: int
+    replicates: int = Field(ge=2, description="Of each kind: rv_w1 ... for the table, rv_p1 ... for the population.")
+
+    @classmethod
+    def of(cls, written: Written, replicates: int) -> WeightsNote:
+        return cls(file=written.name, sha256=written.sha256, bytes=written.size, replicates=replicates)
+
+
 class Certificate(_Part):
     certificate_format: Literal[1, 2] = Field(
         2, description="2; a certificate of format 1 is read as well, and cites no theorems."
@@ -247,6 +261,7 @@ class Certificate(_Part):
     plan: PlanNote
     release: ReleaseNote | None
     model: ModelNote | None = Field(None, description="The model that was kept; null if none was.")
+    weights: WeightsNote | None = Field(None, description="Replicate weights beside the release, if there are any.")
 
     @model_validator(mode="before")
     @classmethod
@@ -304,6 +319,11 @@ class Certificate(_Part):
         facts += [("ledger", f"entry {self.ledger.entry}")] if self.ledger else []
         facts += [("file", f"{self.release.file}, SHA-256 {self.release.sha256}")] if self.release else []
         facts += [("model", f"{self.model.folder}/, SHA-256 {self.model.sha256}")] if self.model else []
+        facts += (
+            [("weights", f"{self.weights.replicates} replicates in {self.weights.file}, SHA-256 {self.weights.sha256}")]
+            if self.weights
+            else []
+        )
         return facts
 
     def _repr_html_(self) -> str:
@@ -318,6 +338,7 @@ def certify(
     entry: Reservation | None,
     created: datetime,
     written: Written | None,
+    replicates: int | None = None,
     *,
     for_release: bool,
     model: Written | None = None,
@@ -364,7 +385,13 @@ def certify(
         plan=PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
         release=None if written is None else ReleaseNote.of(written, form),
         model=None if model is None else ModelNote.of(model),
+        weights=_weights_note(written, replicates),
     )
+
+
+def _weights_note(written: Written | None, replicates: int | None) -> WeightsNote | None:
+    found = [] if written is None else [each for each in written.beside if each.name in WEIGHTS_NAMES]
+    return WeightsNote.of(found[0], replicates) if found and replicates is not None else None
 
 
 def statement_for(

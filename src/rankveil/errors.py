@@ -4,6 +4,7 @@
     ├── PlanError                 2   the plan, an option, or a file the plan names is wrong
     │   ├── TaxonomyError         2   a taxonomy has a cycle, two roots, an unknown label, ...
     │   └── GuaranteeError        2   the release needs a consent that was not given
+    ├── EstimateError             2   an estimate is not understood, or the release cannot give it
     ├── OutputError               2   the output cannot be written where it was asked for
     ├── TableError                3   the table cannot be read, or does not fit the plan
     │   └── DomainError           3   values of a column lie outside what the plan declares
@@ -63,6 +64,13 @@ class GuaranteeError(PlanError):
 
 class OutputError(RankveilError):
     exit_code = 2
+
+
+class EstimateError(RankveilError):
+    exit_code = 2
+
+    def __init__(self, problem: str, *, remedy: str, cost: str = "") -> None:
+        super().__init__(problem, remedy=remedy, cost=cost)  # nothing can be spent on an estimate
 
 
 class TableError(RankveilError):

@@ -66,6 +66,7 @@ class Method:
     uses_delta: bool = False  # a δ is allowed
     finds_bounds: bool = False  # bounds = "private" is understood
     row_aligned: bool = False  # row r of the release belongs to record r of the table
+    has_replicates: bool = False  # its rows can have replicate weights
     folds_only: bool = False  # reads counts of the table and never a record by itself, so that any engine will do
     columns_in_table: tuple[str, str, str] = ("", "", "")  # the three steps in words
     fit: Callable[[Any, RandomSource], FittedTable] | None = None  # a model in between, which can be kept
@@ -186,6 +187,7 @@ METHODS: dict[str, Method] = {
             needs_clusters=False,
             uses_delta=True,
             finds_bounds=True,
+            has_replicates=True,
             folds_only=True,
             columns_in_table=(
                 "per column: counts of values, cells and heavy cells",

@@ -11,6 +11,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from rankveil import rules
 from rankveil.certificate import Certificate, certify
 from rankveil.consent import check_consent, weak
 from rankveil.declare import Plan, Schema, declare
@@ -23,10 +26,19 @@ from rankveil.errors import BudgetError, PlanError
 from rankveil.fragments import fragment
 from rankveil.ledger import Booking
 from rankveil.measure.budget import Budget
-from rankveil.methods import FittedTable, Method, budget_of
+from rankveil.methods import METHODS, FittedTable, Method, budget_of
 from rankveil.model import Model
 from rankveil.noise import RandomSource, SystemSource
-from rankveil.write import FileFormat, OutputFolder, Written, fingerprints, publish_files, publish_frame
+from rankveil.write import (
+    FileFormat,
+    OutputFolder,
+    Written,
+    fingerprints,
+    publish_files,
+    publish_frame,
+    weights_table,
+    write_weights,
+)
 
 _ROWS_SHOWN = 5
 
@@ -43,6 +55,7 @@ class Release:
     certificate: Certificate
     folder: Path | None = None
     model: Model | None = None  # where it was to be kept
+    weights: pa.Table | None = None  # replicate weights of a release in memory, row by row
 
     def _repr_html_(self) -> str:
         """For notebooks: what holds, and the first rows of the protected table."""
@@ -66,6 +79,7 @@ def release(
     out: str | Path | None = None,
     accept_no_guarantee: bool = False,
     accept_large_epsilon: bool = False,
+    replicates: int | None = None,
     overwrite: bool = False,
     escape_formulas: bool = False,
     keep_model: bool = False,
@@ -92,12 +106,15 @@ def release(
     out later whether it was paid for. `name` is what the ledger calls the table; by default the plan's `[publication]
     title`, or the name of the file. `source` is for tests: anything but the system's generator marks the certificate as
     not for release, and leaves the ledger alone.
+    `replicates` asks for so many replicate weights of the released rows, in a file `weights` beside the release (in
+    memory: `Release.weights`), from which `estimate` makes standard errors. They cost no budget.
     `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
     (None if nobody knows).
     """
     source = SystemSource() if source is None else source
     run = _Run.of(table, plan, engine, source, accept_no_guarantee, accept_large_epsilon)
     plan, method = run.plan, run.method
+    _check_replicates(method, replicates)
     run.engine.refuse(method.reads_records(run.schema), out)
     form = _file_format(plan, run.opened, escape_formulas=escape_formulas and out is not None)
     folder = None if out is None else OutputFolder(out, form, overwrite=overwrite)
@@ -106,24 +123,43 @@ def release(
     described = run.described() if keep_model else None
 
     meter = metered(rows_done)
-    booking, fitted = run.paid_and_linked(meter, progress, partial(run.entered, ledger, reference, name, clock))
+    check = _check_size if replicates is not None and plan.unit.rows_public else None
+    booking, fitted = run.paid_and_linked(meter, progress, partial(run.entered, ledger, reference, name, clock), check)
     with booking.stands():
         kept = None if described is None else run.model(described, fitted)
         rows = method.rows(fitted, run.budget, source)
         del fitted
+        weights = None
+        if replicates is not None:
+            progress("drawing replicates")
+            rows, drawn = rows.weighed(replicates)
+            weights = weights_table(drawn)
+            del drawn
         files = None if kept is None else kept.files()
 
         @cache  # made once, for it says when
         def certified(written: Written | None = None) -> Certificate:
-            model = None if files is None else fingerprints(files)
-            entry, for_release = booking.reservation, source.releasable
-            return certify(plan, method, rows, form, entry, clock(), written, for_release=for_release, model=model)
+            return certify(
+                plan,
+                method,
+                rows,
+                form,
+                booking.reservation,
+                clock(),
+                written,
+                replicates,
+                for_release=source.releasable,
+                model=None if files is None else fingerprints(files),
+            )
 
         if folder is None:
             made = publish_frame(rows, run.opened, run.engine)
             with suppress(BudgetError):  # the frame is made and paid for; the ledger shows it as not published
                 booking.published("in memory")
-            return Release(made, certified(), model=kept)
+            return Release(made, certified(), model=kept, weights=weights)
+        if weights is not None:
+            beside = f"weights.{form.name}"
+            folder.add(beside, partial(write_weights, weights, name=beside))
         progress("writing")
         written = publish_files(rows, folder, lambda written: certified(written).to_json(), run.engine, meter, files)
     with booking.stands(f"Release and certificate are in {folder.path}; only a note of that is missing."):
@@ -222,12 +258,18 @@ class _Run:
         return Model.of(described, fitted.measured, fitted.model, for_release=self.source.releasable)
 
     def paid_and_linked(
-        self, meter: Meter, progress: Callable[[str], None], entered: Callable[[], Booking]
+        self,
+        meter: Meter,
+        progress: Callable[[str], None],
+        entered: Callable[[], Booking],
+        check_rows: Callable[[int], None] | None = None,
     ) -> tuple[Booking, Any]:
         """What was entered in the ledger, and what rows can be made of."""
         progress("reading the table and grouping")
         with limited(Dataset(self.schema, self.opened, self.engine, meter), self.source) as dataset:
             prepared = self.method.prepare(dataset, self.plan.release.k or 1)
+            if check_rows is not None:
+                check_rows(prepared.rows)
             self.method.planned(self.plan)  # refuses noise that cannot be drawn, while that still costs nothing
             # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
             booking = entered() if self.source.releasable else Booking()
@@ -254,6 +296,27 @@ class _Run:
             population=plan.release.population,
             reading=plan.text_reading,
             clock=clock,
+        )
+
+
+def _check_replicates(method: Method, replicates: int | None) -> None:
+    if replicates is None:
+        return
+    if not method.has_replicates:
+        able = ", ".join(name for name, each in METHODS.items() if each.has_replicates)
+        raise PlanError(f"The method {method.name} has no replicate weights.", remedy=f"Use the method {able}.")
+    if not rules.FEWEST_REPLICATES <= replicates <= rules.MOST_REPLICATES:
+        raise PlanError(
+            f"{replicates} replicates are asked for.",
+            remedy=f"Ask for {rules.FEWEST_REPLICATES} to {rules.MOST_REPLICATES}; 80 do for most.",
+        )
+
+
+def _check_size(rows: int) -> None:
+    if rows > rules.MOST_REPLICATED_ROWS:
+        raise PlanError(
+            f"Replicate weights are made for up to {rules.MOST_REPLICATED_ROWS:,} rows, and the table has {rows:,}.",
+            remedy="Release it without replicates.",
         )
 
 

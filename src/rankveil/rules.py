@@ -159,6 +159,13 @@ EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)
 SETTLING_PULL = 10.0
 """How strongly rows are pulled where cells have too few of them, at last: 1 loses 16 % on Adult at ε = 10."""
 
+PRIOR_SPREAD, EXCESS_FROM = 2.0, 0.5
+"""Departures that a replicate draws, in deviations of the prior: true ones have longer tails than a normal prior of one
+variance. And the deviations from which what was measured beyond the prior is drawn too."""
+
+MOST_UNMEASURED = 0.02
+"""Of an estimate's variance: the part that no measured table fixes, up to which its interval is believed."""
+
 # -- limits of memory and work: larger is better, or no worse, and slower ---------------------------------------------
 
 ROUNDS, LAST_RAKES = 10, 12  # of fitting by moving rows; sweeps of weights at the end
@@ -177,6 +184,10 @@ ROWS_BETWEEN_ROUNDS = 1 << 14
 FEWEST_COPULA_ROWS = 20_000
 MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_ROUNDS, FULL_STEPS = 12, 30  # of its fit
+REPLICATE_RAKES = 5  # sweeps of weights for a replicate, which starts near its end
+REPLICATE_SCALE = 4.0  # a replicate has half of an error, so its square has a quarter
+SUPPORT_REPLICATES, SUPPORT_RAKES = 16, 12  # that tell how much of an estimate was measured, to within a third
+FEWEST_REPLICATES, MOST_REPLICATES, MOST_REPLICATED_ROWS = 10, 1000, 1 << 20
 MOST_LIMIT_CELLS, PROBES = 1 << 22, 3  # values tried of the columns of a rule together, and of a cell of numbers
 TRIES_OF_A_CONDITION, TRIES_OF_A_RARE_CONDITION = 32, 512  # in the cells of a row, of conditions on several columns
 ASSUMED_ROWS = 10_000  # of dry runs, where nobody says how many

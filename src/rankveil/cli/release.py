@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     help="Where rows are counted and made. With spark, TABLE may be a table of its catalogue or a URL.",
 )
 @click.option("--master", help="Spark's master, such as local[4] or spark://host:7077; else Spark's own configuration.")
+@click.option(
+    "--replicates",
+    type=int,
+    help="Write so many replicate weights of the rows beside the release, for standard errors (80, say). Costs no ε.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace a release that is already in the folder.")
 @click.option(
     "--escape-formulas",
@@ -80,6 +85,7 @@ def command(
       rankveil release patients.csv --plan plan.toml --out 2031-q1/ --keep-model
       rankveil release patients.csv --plan plan.toml --out compare/ \\
           --method published:individual-ranking --k 25 --accept-no-guarantee
+      rankveil release patients.csv --plan plan.toml --out 2031-q1/ --replicates 80
       rankveil release sales.parquet --plan plan.toml --out shared/2031-q1/ \\
           --engine spark --master spark://host:7077
     """
@@ -117,12 +123,16 @@ def command(
         said = ("method", "differentially_private", "epsilon", "rows", "statement")
         files = {"release": str(out / certificate.release.file), "certificate": str(out / "certificate.json")}
         files |= {"model": str(out / certificate.model.folder)} if certificate.model is not None else {}
+        if certificate.weights is not None:
+            files["weights"] = str(out / certificate.weights.file)
         print_json({**files, **{key: getattr(certificate, key) for key in said}})
         return
     click.echo(certificate.statement)
     if certificate.reason:
         click.echo(certificate.reason)
     click.echo(f"Release      {out / certificate.release.file}  ({certificate.rows} rows)")
+    if certificate.weights is not None:
+        click.echo(f"Weights      {out / certificate.weights.file}  ({certificate.weights.replicates} replicates)")
     click.echo(f"Certificate  {out / 'certificate.json'}")
     if certificate.model is not None:
         click.echo(f"Model        {out / certificate.model.folder}  ({certificate.model.bytes:,} bytes)")

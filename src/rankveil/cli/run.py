@@ -22,6 +22,7 @@ _COMMANDS = (
     "init",
     "release",
     "verify",
+    "estimate",
     "sample",
     "tables",
     "evaluate",

@@ -8,7 +8,8 @@ Rows that belong to records come as a stream instead, because reading a record a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from rankveil.declare import Schema
 from rankveil.declare.domain import Codes
 from rankveil.measure.budget import Mechanism
 from rankveil.noise import RandomSource, keys
+
+if TYPE_CHECKING:
+    from rankveil.draw.replicates import Replicates
 
 # Public and the same on every engine, so that a release depends on its keys and not on the number of cores.
 PIECE_ROWS = 1 << 17
@@ -55,6 +59,7 @@ class Rows:
     stream: Iterator[dict[str, Codes]] | None = None  # can be gone through once
     linkage: str = ""  # how columns were linked, where a rule decided it
     remarks: tuple[str, ...] = ()  # what readers of the certificate should know, such as lower bounds
+    weigh: Callable[[dict[str, Codes], int], Replicates] | None = None  # so many replicate weights of all rows
 
     @classmethod
     def whole(
@@ -67,6 +72,15 @@ class Rows:
     def batches(self) -> Iterator[dict[str, Codes]]:
         """All rows in order, batch after batch."""
         return map(self.make, self.pieces) if self.stream is None else self.stream
+
+    def weighed(self, replicates: int) -> tuple[Rows, Replicates]:
+        """The same rows, and replicate weights of them."""
+        if self.weigh is None:
+            raise TypeError("these rows have no replicates")
+        batches = list(self.batches)
+        codes = {name: np.concatenate([batch[name] for batch in batches]) for name in self.schema.names}
+        again = self.stream if self.stream is None else iter(batches)
+        return replace(self, stream=again, weigh=None), self.weigh(codes, replicates)
 
     def collected(self) -> dict[str, Codes]:
         """All rows at once. Uses a stream up."""

@@ -52,7 +52,7 @@ class Verification:
 def verify(certificate: str | Path, release: str | Path) -> Verification:
     """Check a release, or the folder of a model alone, against its certificate. All checks are made, whichever fail."""
     try:
-        read = _read(Path(certificate))
+        read = read_certificate(Path(certificate))
     except Fails as failure:
         return Verification((Check("certificate can be read", False, str(failure)),), None)
     path = Path(release)
@@ -70,6 +70,8 @@ def verify(certificate: str | Path, release: str | Path) -> Verification:
             ("rows and values are those declared", lambda: of_release.contents(read, path)),
         ]
     checks.append(("model is the certified one", lambda: of_release.model(read, path)))
+    if read.weights is not None:
+        checks.append(("weights are the certified ones", lambda: of_release.weights(read, path.parent)))
     return Verification(tuple(_made(name, check) for name, check in checks), read)
 
 
@@ -89,7 +91,7 @@ def _made(name: str, check: Callable[[], str]) -> Check:
 # The certificate by itself
 
 
-def _read(path: Path) -> Certificate:
+def read_certificate(path: Path) -> Certificate:
     def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
             raise Fails("an entry occurs twice, so readers may disagree about what it says")

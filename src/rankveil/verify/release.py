@@ -77,6 +77,19 @@ def _is_certified(path: Path, sha256: str, size: int, where: str = "") -> None:
         raise Fails(f"{where}SHA-256 {digest} instead of {sha256}")
 
 
+def weights(read: Certificate, folder: Path) -> str:
+    """The replicate weights, which lie beside the release."""
+    if read.weights is None:
+        return "there are none"
+    name = read.weights.file
+    if Path(name).name != name or name.startswith("."):
+        raise Fails("the file of weights has no proper name")
+    if not (folder / name).is_file():
+        raise Fails(f"{name} does not lie beside the release")
+    _is_certified(folder / name, read.weights.sha256, read.weights.bytes)
+    return f"{read.weights.replicates} replicates, SHA-256 and {read.weights.bytes} bytes"
+
+
 def _files(read: Certificate, path: Path) -> list[Path]:
     """The file, or the parts in their certified order."""
     if read.release is None or read.release.parts is None:
@@ -87,13 +100,13 @@ def _files(read: Certificate, path: Path) -> list[Path]:
 def columns(read: Certificate, path: Path) -> str:
     declared = [column.name for column in read.columns]
     for file in _files(read, path):
-        names = list(_opened(read, file).schema.names)
+        names = list(opened(read, file).schema.names)
         if names != declared:
             raise Fails("other columns" if set(names) != set(declared) else "the same columns in another order")
     return f"{len(declared)}, in order"
 
 
-def _opened(read: Certificate, path: Path) -> Table:
+def opened(read: Certificate, path: Path) -> Table:
     """The table, its separator read from what follows the first column's name, for it may be an unusual one."""
     name = read.columns[0].name if len(read.columns) > 1 else ""
     with path.open("rb") as file:
@@ -108,7 +121,7 @@ def _opened(read: Certificate, path: Path) -> Table:
 
 
 def contents(read: Certificate, path: Path) -> str:
-    files = [_opened(read, file) for file in _files(read, path)]
+    files = [opened(read, file) for file in _files(read, path)]
     common = set(files[0].schema.names).intersection(*(table.schema.names for table in files))
     decimal = "." if read.release is None else read.release.decimal
     inspections = [Inspection(column, decimal) for column in read.columns if column.name in common]

@@ -6,7 +6,8 @@ files.py    batches as the bytes of a CSV or Parquet file, and their fingerprint
 folder.py   the folder a release goes to, as one file or in parts
 spread.py   parts written side by side by many workers
 publish.py  all of this as an engine sees fit: here or by many workers
-swap.py     a release with its certificate and model takes the place of others in one step
+swap.py     a release with its certificate, model and weights takes the place of others in one step
+weights.py  replicate weights of the rows, in a file of their own
 small.py    small files (plans, results), whole or not at all
 """
 
@@ -16,11 +17,13 @@ from rankveil.write.folder import OutputFolder, fingerprints, write_folder
 from rankveil.write.publish import publish_files, publish_frame
 from rankveil.write.small import write_bytes, write_text
 from rankveil.write.swap import CERTIFICATE_NAME, MODEL_NAME, RELEASE_NAMES, recover
+from rankveil.write.weights import WEIGHTS, weights_table, write_weights
 
 __all__ = [
     "CERTIFICATE_NAME",
     "MODEL_NAME",
     "RELEASE_NAMES",
+    "WEIGHTS",
     "FileFormat",
     "OutputFolder",
     "Written",
@@ -29,8 +32,10 @@ __all__ = [
     "publish_files",
     "publish_frame",
     "recover",
+    "weights_table",
     "write_bytes",
     "write_folder",
     "write_rows",
     "write_text",
+    "write_weights",
 ]

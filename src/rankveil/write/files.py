@@ -53,6 +53,7 @@ class Written:
     sha256: str
     size: int
     parts: tuple[Written, ...] = ()
+    beside: tuple[Written, ...] = ()  # what else is released with it, in files of its own
 
     @classmethod
     def in_parts(cls, name: str, parts: tuple[Written, ...]) -> Written:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from rankveil.write.swap import (
     CERTIFICATE_NAME,
     MODEL_NAME,
     RELEASE_NAMES,
+    WEIGHTS_NAMES,
     prepared,
     recover,
     refuse_taken,
@@ -42,6 +44,7 @@ class OutputFolder:
         self.path, self.form = Path(path), form
         self._name = f"release.{form.name}"
         self._overwrite = overwrite
+        self._beside: dict[str, Callable[[Path], Written]] = {}
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path):
@@ -56,13 +59,17 @@ class OutputFolder:
 
     def refuse_to_replace(self, inputs: Iterable[Path]) -> None:
         """Refuse if the table itself lies where the release is to go: it would be gone."""
-        ours = [(self.path / name).resolve() for name in (*RELEASE_NAMES, MODEL_NAME)]
+        ours = [(self.path / name).resolve() for name in (*RELEASE_NAMES, *WEIGHTS_NAMES, MODEL_NAME)]
         for path in inputs:
             if any(path.resolve() == place or place in path.resolve().parents for place in ours):
                 raise OutputError(
                     f"The table {path.name} lies where the release is to go, and would be replaced by it.",
                     remedy="Choose another folder with --out.",
                 )
+
+    def add(self, name: str, write: Callable[[Path], Written]) -> None:
+        """Let another file appear with the release: `write` is given where, and says what it has written."""
+        self._beside[name] = write
 
     def publish(
         self, rows: Rows, certify: Certify, progress: RowProgress = silent, model: Mapping[str, bytes] = _NO_FILES
@@ -100,9 +107,11 @@ class OutputFolder:
             with prepared(self.path) as held:
                 release, certificate = held / "new" / self._name, held / "new" / CERTIFICATE_NAME
                 written = fill(release)
+                others = {held / "new" / name: write for name, write in self._beside.items()}
+                written = replace(written, beside=tuple(write(path) for path, write in others.items()))
                 certificate.write_text(certify(written), encoding="utf-8")
                 kept = _filled(held / "new" / MODEL_NAME, model) if model else []
-                for path in (*(release / part.name for part in written.parts), release, certificate, *kept):
+                for path in (*(release / part.name for part in written.parts), release, *others, certificate, *kept):
                     path.chmod(0o755 if path.is_dir() else 0o644)
                     sync(path)
                 swap_in(held, overwrite=self._overwrite)

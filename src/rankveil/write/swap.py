@@ -35,7 +35,8 @@ from rankveil.temporary import sweep, temporary_folder
 CERTIFICATE_NAME = "certificate.json"
 RELEASE_NAMES = ("release.csv", "release.parquet")
 MODEL_NAME = "model"  # a folder
-_NAMES = (CERTIFICATE_NAME, *RELEASE_NAMES, MODEL_NAME)
+WEIGHTS_NAMES = ("weights.csv", "weights.parquet")
+_NAMES = (CERTIFICATE_NAME, *RELEASE_NAMES, *WEIGHTS_NAMES, MODEL_NAME)
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # as Linux numbers them
 
 

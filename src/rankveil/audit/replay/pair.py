@@ -26,6 +26,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as papq
 
+from rankveil import rules
 from rankveil.audit.findings import DependsOnData
 from rankveil.audit.laws import Lost, well_smoothed
 from rankveil.audit.replay.dice import Dice
@@ -37,12 +38,13 @@ from rankveil.certificate import Certificate
 from rankveil.engines import Engine
 from rankveil.errors import RankveilError
 from rankveil.measure.accounting import rho_within
-from rankveil.methods import method_named
+from rankveil.methods import METHODS, method_named
 from rankveil.release import Release, release
 
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)
 _ROUNDING = Fraction(1, 10**9)  # of log-ratios, which are computed in floating point
 _NOISE, _REST = 0, 1
+_WEIGHED = 20  # percent
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,24 @@ def _ended(case: Case, cells: Cells, cuts: Cuts, watch: Watch, folder: Path, eng
     out = folder / "out" if case.way.file else None
     keep = method_named(case.plan.release.method).fit is not None
     try:
-        return release(table, case.plan, out=out, source=watch, clock=lambda: _NOW, engine=engine, keep_model=keep)
+        return release(
+            table,
+            case.plan,
+            out=out,
+            source=watch,
+            clock=lambda: _NOW,
+            engine=engine,
+            keep_model=keep,
+            replicates=_replicates(case),
+        )
     except Exception as error:  # a bug is a result too: it names the pair, and the others go on
         return error
+
+
+def _replicates(case: Case) -> int | None:
+    """Some releases have weights beside them, the same for both tables of a pair."""
+    able = METHODS[case.plan.release.method].has_replicates
+    return rules.FEWEST_REPLICATES if able and Dice(f"{case.name} weights").chance(_WEIGHED) else None
 
 
 def _compared(case: Case, path: AnsweredPath, one: _Ended, other: _Ended) -> Outcome:
@@ -164,7 +181,8 @@ def seen(made: Release) -> dict[str, str]:
         layouts = {f"row groups of {path.name}": _layout(path) for path in files if path.suffix == ".parquet"}
         return found | layouts
     kept = {} if made.model is None else {f"model/{name}": _digest(each) for name, each in made.model.files().items()}
-    return {"certificate": made.certificate.to_json(), **kept, **_seen_frame(made.table)}
+    weights = {} if made.weights is None else {"weights": _digest(_stream(made.weights))}
+    return {"certificate": made.certificate.to_json(), **kept, **weights, **_seen_frame(made.table)}
 
 
 def _seen_frame(table: Any) -> dict[str, str]:

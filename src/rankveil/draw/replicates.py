@@ -1,0 +1,280 @@
+"""Replicate weights: what else the release might have been, as weights of its rows. Post-processing (T1).
+
+Guarantee    Reads measurements, the fitted model and released rows; sees no data.
+What for     The squared differences between an estimate with each replicate's weights and the estimate without, summed
+             and multiplied by 4 / replicates, are the variance of its error: as with the 80 weights of the American
+             Community Survey. Differences are halved, and their squares quadrupled (Fay): so no weight is negative.
+The error    of a fitted table has four parts, and a replicate draws each of them again:
+             1. noise of the measurement, by its law and deviation;
+             2. what the fit took for noise and was not: departures, by the prior that the fit has estimated;
+             3. the chance of which rows were drawn from the model;
+             4. the chance of which people were in the table. An estimate for the people has it where something was
+                measured, for it was measured in the table; one for the table where nothing was: the model knows people
+                in general, not those.
+How          The released rows are raked to their own tables plus 1, with a prior around 2 instead of zero, from weights
+             that hold 3 (and 4). For a linear fit with normal noise that is an exact draw of the error: the minimum of
+             a perturbed sum of squares is a draw from the posterior (Papandreou and Yuille 2010).
+Support      Rows drawn again and raked to what was measured, without noise: what still varies was not measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankveil import rules
+from rankveil.declare.domain import Codes
+from rankveil.fit.marginal import Marginal, OrderedMarginal
+from rankveil.fit.model import Model
+from rankveil.fit.rows import RowSet
+from rankveil.fit.terms import Cells, Index, Term
+from rankveil.fit.threads import on_one_thread
+from rankveil.measure.measurements import ColumnMeasurement, Floats, Level, Measurements, TableMeasurement
+from rankveil.measure.size import COLUMN as SIZE
+from rankveil.noise import Sampler
+
+FAY = 0.5  # part of an error that a replicate has
+UNIT = 1000  # weights are multiples of 1 / UNIT ...
+_LARGEST = (1 << 16) - 1  # ... and below 66
+
+Weights = NDArray[np.uint16]  # replicates x rows, in units of 1 / UNIT
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Weights of released rows, in the rows' order."""
+
+    table: Weights  # for the table that was protected
+    population: Weights  # for the people it was drawn from
+    support: Weights  # rows drawn again that agree with all that was measured
+
+
+@on_one_thread
+def replicates(
+    model: Model, measured: Measurements, released: Mapping[str, Codes], count: int, sampler: Sampler
+) -> Replicates:
+    """So many replicates of the released rows."""
+    draws = _Draws(model, measured, released, sampler)
+    table, population = np.empty((2, count, draws.size), np.uint16)
+    support = np.empty((rules.SUPPORT_REPLICATES, draws.size), np.uint16)
+    for number in range(count):
+        table[number], population[number] = draws.errors()
+    for number in range(len(support)):
+        support[number] = draws.drawn_again()
+    return Replicates(table, population, support)
+
+
+class _Draws:
+    """All that replicates share: the released rows in the measured tables, and how sure each of these is."""
+
+    def __init__(self, model: Model, measured: Measurements, released: Mapping[str, Codes], sampler: Sampler) -> None:
+        self._sampler, self._measured = sampler, measured
+        marginals = model.marginals
+        self._cells: list[Cells] = [each.cell_of(released[name]).astype(np.uint16) for name, each in marginals.items()]
+        self.size = len(self._cells[0])
+        self._terms = _terms(model, measured)
+        self._sums: list[Index] = [_masked(term, term.sums(self._cells)) for term in self._terms]
+        self._fitted = [term.fitted(sums, None) for term, sums in zip(self._terms, self._sums, strict=True)]
+        self._laplace = any(
+            level.law == "discrete Laplace" for each in measured.asked.values() for level in each.levels
+        )
+        places = {name: place for place, name in enumerate(marginals)}
+        self._roots = {
+            places[name]: _root(covariance(name, marginal, measured))
+            for name, marginal in marginals.items()
+            if name not in measured.public
+        }
+        self._excess = [_excess(term, fitted) for term, fitted in zip(self._terms, self._fitted, strict=True)]
+        self._of_size = _deviation_of_size(measured) / measured.rows
+
+    def errors(self) -> tuple[Weights, Weights]:
+        """One draw of the error, for the table and for the population."""
+        off = {
+            term.columns[0]: each
+            for term, each in zip(self._terms, self._excess, strict=True)
+            if len(term.columns) == 1
+        }
+        columns = {
+            place: root @ self._normal(len(root)) + float(self._normal(1)[0]) * off[place]
+            for place, root in self._roots.items()
+        }
+        noise = [
+            self._noise(term, fitted, excess, columns)
+            for term, fitted, excess in zip(self._terms, self._fitted, self._excess, strict=True)
+        ]
+        prior = [self._prior(term, excess) for term, excess in zip(self._terms, self._excess, strict=True)]
+        total = 1 + FAY * self._of_size * float(self._normal(1)[0])
+        rows, people = self._again(), self._again()
+        both = rows + people - 1  # above zero: each is at least one half
+        sampled = [
+            each + (term.fitted(sums, people * (self.size / people.sum())) - fitted) / FAY
+            for each, term, sums, fitted in zip(noise, self._terms, self._sums, self._fitted, strict=True)
+        ]
+        return self._raked(both, noise, prior, total), self._raked(rows, sampled, prior, total)
+
+    def drawn_again(self) -> Weights:
+        """Rows as they might have been drawn from the same model."""
+        nothing = [np.zeros_like(fitted) for fitted in self._fitted]
+        return self._raked(self._again(), nothing, None, 1.0)
+
+    def _again(self) -> Floats:
+        """Weights of rows drawn again: exponential, as in the Bayesian bootstrap, and halfway to 1."""
+        return 1 - FAY * (1 + np.log(np.maximum(self._sampler.uniform(self.size), 1e-300)))
+
+    def _raked(self, start: Floats, change: Sequence[Floats], prior: Sequence[Floats] | None, total: float) -> Weights:
+        terms = [
+            replace(
+                term,
+                measured=fitted + FAY * each,
+                parameters=np.zeros(len(fitted)) if prior is None else -FAY * prior[place],
+                departures=None if prior is None else term.departures,
+            )
+            for place, (term, fitted, each) in enumerate(zip(self._terms, self._fitted, change, strict=True))
+        ]
+        rows = RowSet(self._cells, terms, start * (self.size / start.sum()), self._sums)
+        rows.rake(rules.REPLICATE_RAKES if prior is not None else rules.SUPPORT_RAKES)
+        return np.clip(np.rint(rows.weights * total * UNIT), 0, _LARGEST).astype(np.uint16)
+
+    def _noise(self, term: Term, fitted: Floats, excess: Floats, columns: Mapping[int, Floats]) -> Floats:
+        """Of a measured table, with the margins that its columns have in this replicate."""
+        if len(term.columns) == 1:
+            return columns.get(term.columns[0], np.zeros(len(fitted)))
+        deviation = math.sqrt(term.variance)
+        if term.mask >= 0:
+            half = deviation / math.sqrt(2) * self._of_law(1)[0]
+            return np.array([half, -half])
+        drawn = deviation * self._of_law(len(fitted))
+        if term.departures is None:  # a table of few cells that matter: what is thin has been emptied
+            drawn *= np.sqrt((fitted + 1) / (fitted + 1 + deviation))
+            drawn += float(self._normal(1)[0]) * excess
+        some = (fitted > 0).reshape(term.shape)
+        table = drawn.reshape(term.shape) * some
+        for axis, column in enumerate(term.columns):
+            others = tuple(other for other in range(table.ndim) if other != axis)
+            margin = columns.get(column, np.zeros(len(term.places[axis])))
+            lacking = np.bincount(term.group(axis), margin, minlength=table.shape[axis]) - table.sum(axis=others)
+            table = table + np.expand_dims(lacking / np.maximum(some.sum(axis=others), 1), others) * some
+        return table.ravel()
+
+    def _prior(self, term: Term, excess: Floats) -> Floats:
+        """Departures that the fit may have taken for noise, as parameters."""
+        if term.departures is None:
+            return np.zeros(len(term.measured))
+        spread = rules.PRIOR_SPREAD * np.sqrt(term.departures.variance.ravel()) * self._normal(len(term.measured))
+        spread += float(self._normal(1)[0]) * excess
+        parameters = term.departures.in_cells(spread) / term.departures.level.ravel()
+        return np.asarray(np.clip(parameters, -rules.LARGEST_STEP, rules.LARGEST_STEP), dtype=np.float64)
+
+    def _normal(self, count: int) -> Floats:
+        return self._sampler.normal(count, 1)[:, 0]
+
+    def _of_law(self, count: int) -> Floats:
+        """Noise of variance 1."""
+        if not self._laplace:
+            return self._normal(count)
+        places = 2 * self._sampler.uniform(count) - 1
+        return np.asarray(-np.sign(places) * np.log1p(-np.minimum(np.abs(places), 1 - 1e-15)) / math.sqrt(2))
+
+
+def _masked(term: Term, sums: Index) -> Index:
+    return sums if term.mask < 0 else sums & term.mask
+
+
+def _excess(term: Term, fitted: Floats) -> Floats:
+    """How much more a measured table departs from the released rows than its prior and its noise explain.
+
+    A prior is one for all cells of a table. Where single cells depart more than others, the fit has shrunk them too
+    far; what is beyond some deviations is taken for that. Without a prior: what the rows lack of the measured masses.
+    """
+    off = term.measured - fitted
+    if term.departures is None:
+        return np.asarray(off * (fitted > 0))
+    prior = term.departures.variance.ravel()
+    whole = prior + term.variance
+    departed = term.departures.in_waves(off) * (whole / term.variance)
+    return np.asarray(np.sign(departed) * np.maximum(np.abs(departed) - rules.EXCESS_FROM * np.sqrt(whole), 0.0))
+
+
+def _terms(model: Model, measured: Measurements) -> list[Term]:
+    """Of all measured tables, and of every column by itself."""
+    places = {name: place for place, name in enumerate(model.marginals)}
+    terms = [term for term in model.terms if not term.fixed and len(term.columns) > 1]
+    if measured.signs is not None:  # of few records: a sign product is a parity of two halves
+        for columns, product in measured.signs.products.items():
+            halves = tuple((model.marginals[name].signs() > 0).astype(np.int64) for name in columns)
+            counts = np.array([measured.rows + product, measured.rows - product]) / 2
+            sign = TableMeasurement(columns, halves, counts, measured.signs.deviation, parity=True)
+            terms.append(Term.of(sign, places, model.marginals, measured.rows))
+    known = [term for term in model.terms if len(term.columns) == 1]
+    return terms + (
+        known or [Term.of_column(places[name], each.mass, each.variance) for name, each in model.marginals.items()]
+    )
+
+
+# How sure columns are
+
+
+def covariance(name: str, marginal: Marginal, measured: Measurements) -> Floats:
+    """Of the errors of a column's base cells, given all that was measured: their sum is known."""
+    asked, cells = measured.asked[name], marginal.cell_count
+    deviation = asked.levels[0].deviation
+    # A thin cell has been estimated from its neighbours, too: it is surer than its own noise says.
+    precision = np.diag(1 / (deviation * (np.maximum(marginal.mass, 0.0) + 1)))
+    for member, variance in _observations(asked, marginal):
+        precision += np.outer(member, member) / variance
+    for table in measured.tables:
+        if name in table.columns and not table.parity:
+            axis = table.columns.index(name)
+            summed = np.zeros((table.noisy.shape[axis], cells))
+            summed[table.groups[axis], np.arange(cells)] = 1.0
+            precision += summed.T @ summed / (table.noisy.size / len(summed) * table.deviation**2)
+    found = np.linalg.inv(precision)
+    sums = found.sum(axis=1)
+    return np.asarray(found - np.outer(sums, sums) / sums.sum(), dtype=np.float64)
+
+
+def _observations(asked: ColumnMeasurement, marginal: Marginal) -> Iterator[tuple[Floats, float]]:
+    """Which base cells each noisy count, or sum of them, is about, and its variance."""
+    ordinary = marginal.cell_count - marginal.apart
+    for place in range(len(asked.apart)):
+        yield np.eye(marginal.cell_count)[marginal.cell_count - len(asked.apart) + place], asked.apart_deviation**2
+    for level in asked.levels:
+        if isinstance(marginal, OrderedMarginal):
+            yield from _of_ranges(level, marginal, ordinary)
+        else:
+            counted = np.bincount(marginal.cell_of(level.low), minlength=marginal.cell_count)
+            for cell in np.flatnonzero(counted):
+                yield np.eye(marginal.cell_count)[cell], float(counted[cell]) * level.deviation**2
+
+
+def _of_ranges(level: Level, marginal: OrderedMarginal, ordinary: int) -> Iterator[tuple[Floats, float]]:
+    """Between two edges that cells of a level and base cells share, both count the same records."""
+    edges = np.concatenate([[0], marginal.edges, [marginal.code_count - marginal.special]])
+    shared = np.intersect1d(edges, np.union1d(level.low, level.high))
+    for low, high in pairwise(shared):
+        first, last = np.searchsorted(level.low, [low, high])
+        if last > first and (level.high[first:last] - level.low[first:last]).sum() == high - low:
+            member = np.zeros(marginal.cell_count)
+            member[np.searchsorted(edges, low) : np.searchsorted(edges, high)] = 1.0
+            yield member, float(last - first) * level.deviation**2
+
+
+def _root(matrix: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
+
+
+def _deviation_of_size(measured: Measurements) -> float:
+    """Of the number of rows, where that was measured with noise."""
+    for note in measured.notes:
+        if note.column == SIZE:
+            change = float(Fraction(note.sensitivity))
+            per_change = math.sqrt(2) / float(note.epsilon or 1) if note.rho is None else (2 * float(note.rho)) ** -0.5
+            return change * per_change
+    return 0.0

@@ -1,0 +1,151 @@
+"""The released rows and their weights, as arrays; checked against the certificate before anything is computed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as papq
+
+from rankveil.certificate import Certificate, ColumnNote
+from rankveil.engines.arrays import is_text, null_of
+from rankveil.errors import EstimateError
+from rankveil.estimate.values import Floats, Values
+from rankveil.verify.checks import read_certificate
+from rankveil.verify.release import Fails, opened
+from rankveil.write import CERTIFICATE_NAME, WEIGHTS, recover
+
+if TYPE_CHECKING:
+    from rankveil.release import Release
+
+_MADE_WITH = "Make a release with replicates: rankveil release TABLE --plan PLAN --out FOLDER --replicates 80"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A release to be estimated from."""
+
+    columns: Mapping[str, Values]
+    table: Sequence[Floats]  # replicate weights for the table
+    population: Sequence[Floats]
+    support: Sequence[Floats]
+    of_persons: bool = False  # who may have several rows each
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.columns.values())).numbers)
+
+    @classmethod
+    def of(cls, release: Release | str | Path) -> Frame:
+        if isinstance(release, str | Path):
+            return cls._of_folder(Path(release))
+        if release.folder is not None:
+            return cls._of_folder(release.folder)
+        if release.weights is None:
+            raise EstimateError("The release has no replicate weights.", remedy="Release it with replicates=80.")
+        from rankveil.engines import first_rows
+
+        rows = first_rows(release.table, release.certificate.rows)
+        if rows is None:
+            raise EstimateError("Estimates are not made from Spark frames.", remedy="Release to a folder.")
+        return cls.made([rows], release.weights, release.certificate)
+
+    @classmethod
+    def _of_folder(cls, folder: Path) -> Frame:
+        if folder.is_dir():
+            recover(folder)
+        try:
+            certificate = read_certificate(folder / CERTIFICATE_NAME)
+        except Fails as failure:
+            raise EstimateError(
+                f"{folder} is not the folder of a release: its certificate cannot be read ({failure}).",
+                remedy="Name the folder that rankveil release has written.",
+            ) from None
+        if certificate.release is None or certificate.weights is None:
+            raise EstimateError("The release has no replicate weights.", remedy=_MADE_WITH)
+        parts = certificate.release.parts or ()
+        base = folder / Path(certificate.release.file).name
+        files = [(base / Path(part.name).name, part.sha256) for part in parts] or [(base, certificate.release.sha256)]
+        weights = folder / Path(certificate.weights.file).name
+        for path, sha256 in (*files, (weights, certificate.weights.sha256)):
+            _check(path, sha256)
+        tables = [pa.Table.from_batches(opened(certificate, path).batches()) for path, _ in files]
+        read = papq.read_table(weights) if weights.suffix == ".parquet" else pacsv.read_csv(weights)
+        return cls.made(tables, read, certificate)
+
+    @classmethod
+    def made(cls, tables: Sequence[pa.Table], weights: pa.Table, certificate: Certificate) -> Frame:
+        decimal = "." if certificate.release is None else certificate.release.decimal
+        columns = {
+            note.name: _values(
+                pa.concat_arrays([chunk for table in tables for chunk in table[note.name].chunks]), note, decimal
+            )
+            for note in certificate.columns
+        }
+        if weights.num_rows != certificate.rows:
+            raise EstimateError("There are not as many weights as released rows.", remedy=_MADE_WITH)
+        sets = [
+            [
+                weights[name].to_numpy().astype(np.float64)
+                for name in weights.column_names
+                if name.startswith(start) and name[len(start) :].isdigit()
+            ]
+            for start in WEIGHTS
+        ]
+        return cls(columns, sets[0], sets[1], sets[2], certificate.unit.rows > 1)
+
+
+def _check(path: Path, sha256: str) -> None:
+    try:
+        with path.open("rb") as file:
+            same = hashlib.file_digest(file, "sha256").hexdigest() == sha256
+    except OSError as error:
+        raise EstimateError(
+            f"{path.name} cannot be read: {error.strerror}.", remedy="Keep release, weights and certificate together."
+        ) from None
+    if not same:
+        raise EstimateError(
+            f"{path.name} is not the file that the certificate is about: it was changed.",
+            remedy="Get the release once more from its publisher, and see rankveil verify.",
+        )
+
+
+def _values(array: pa.Array, note: ColumnNote, decimal: str) -> Values:
+    """A column by what the certificate says of it."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if is_text(array.type):
+        array = pc.if_else(pc.equal(array, ""), null_of(array.type), array)
+    if note.kind == "date":
+        if is_text(array.type):
+            array = pc.strptime(array, format=note.format or "%Y-%m-%d", unit="s", error_is_null=True)
+        return Values(_numbers(array.cast(pa.date32(), safe=False).cast(pa.int32())), date=True)
+    if note.lower is not None:
+        if is_text(array.type):
+            array = pc.replace_substring(array, decimal, ".")
+        return Values(_numbers(array.cast(pa.float64())), special=tuple(float(text) for text in note.special or ()))
+    if pa.types.is_boolean(array.type):
+        return Values(_numbers(array.cast(pa.int8())), ("false", "true"))
+    if not is_text(array.type):
+        array = array.cast(pa.string())
+    listed = array.dictionary_encode()
+    labels = listed.dictionary.to_pylist()
+    order = np.argsort(np.array(labels, dtype=object)) if labels else np.zeros(0, np.int64)
+    place = np.empty(len(labels))
+    place[order] = np.arange(len(labels))
+    codes = _numbers(listed.indices)
+    known = ~np.isnan(codes)
+    codes[known] = place[codes[known].astype(np.int64)]
+    return Values(codes, tuple(labels[each] for each in order))
+
+
+def _numbers(array: pa.Array) -> Floats:
+    numbers: Floats = pc.fill_null(array.cast(pa.float64(), safe=False), float("nan")).to_numpy(zero_copy_only=False)
+    return numbers.copy()

@@ -1,0 +1,208 @@
+"""Numbers with their errors, and whether they were measured.
+
+Error        4 / replicates times the sum of squared differences between the replicates' estimates and the estimate
+             itself (draw/replicates.py). Intervals are normal; those of quantiles are made of intervals of shares
+             (Woodruff 1952).
+Measured     Rows drawn again and raked to all that was measured still differ in what was not. The variance of an
+             estimate under them, as a part of its variance under rows that are merely drawn again, is the part of it
+             that rests on the model: 0 where the estimate is a sum of measured cells, 1 where no measured table says
+             anything about it. Beyond a limit (rules.MOST_UNMEASURED) an estimate is said not to be supported: its
+             interval holds what chance can do, and not what the model may be wrong about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rankveil import rules
+from rankveil.errors import EstimateError
+from rankveil.estimate.asked import Asked, asked
+from rankveil.estimate.frame import Frame
+from rankveil.estimate.statistics import Statistic, statistic
+from rankveil.estimate.values import Floats
+from rankveil.fragments import fragment
+
+if TYPE_CHECKING:
+    from rankveil.release import Release
+
+Target = Literal["table", "population"]
+NOT_SUPPORTED = "not supported by what was measured"
+_TARGETS: dict[str, str] = {
+    "table": "the table that was protected (privacy noise, and the drawing of rows)",
+    "population": "the people it was drawn from (the same, and sampling)",
+}
+_PARTS = 40  # of the rows, one of which is left out at a time
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number."""
+
+    name: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    unmeasured: float  # the part of it that rests on the model, from 0 to 1
+    supported: bool
+    rows: int  # released rows that it is about
+    naive_error: float  # of whoever takes the release for the original
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What was asked, and the answers."""
+
+    asked: str
+    target: Target
+    level: float
+    replicates: int
+    each: tuple[Estimate, ...]
+
+    @property
+    def warning(self) -> str | None:
+        weak = sum(not one.supported for one in self.each)
+        if not weak:
+            return None
+        which = "This is" if len(self.each) == 1 else f"{weak} of {len(self.each)} are"
+        return (
+            f"{which} {NOT_SUPPORTED}: no measured table links these columns in such detail. What the model assumes"
+            " decides there, and the interval does not cover that."
+        )
+
+    @property
+    def about(self) -> str:
+        return f"{self.level:.0%} intervals for {_TARGETS[self.target]}, from {self.replicates} replicates."
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            **{name: getattr(self, name) for name in ("asked", "target", "level", "replicates", "warning")},
+            "estimates": [asdict(one) for one in self.each],
+        }
+
+    def lines(self) -> list[list[str]]:
+        """For people: name, estimate, standard error, interval, and whether it is supported."""
+        return [
+            [
+                one.name,
+                _shown(one.estimate, one.standard_error),
+                f"{one.standard_error:.3g}",
+                f"{_shown(one.low, one.standard_error)} to {_shown(one.high, one.standard_error)}",
+                "" if one.supported else NOT_SUPPORTED,
+            ]
+            for one in self.each
+        ]
+
+    def __str__(self) -> str:
+        said = [
+            f"{name}: {value} (se {error}, {interval}){mark and ', '}{mark}"
+            for name, value, error, interval, mark in self.lines()
+        ]
+        return "\n".join([self.asked, *said, self.about, *([self.warning] if self.warning else [])])
+
+    def _repr_html_(self) -> str:
+        head = ["", "estimate", "standard error", "interval", ""]
+        return fragment(self.asked, warning=self.warning, facts=[], table=(head, self.lines()), footer=self.about)
+
+
+def estimate(
+    release: Release | Frame | str | Path, ask: str, *, target: Target = "table", level: float = 0.95
+) -> Estimates:
+    """What a release says about a question, with standard errors and intervals from its replicate weights.
+
+    `release` is a folder that was released with `replicates`, or such a release in memory. `ask` is a text such as
+    "mean(income) by sex where age >= 65"; docs/estimates.md says what can be asked. `target` names what the interval is
+    for: the "table" that was protected, or the "population" its rows were drawn from.
+
+        estimate("2031-q1/", "mean(income) by sex")
+    """
+    if target not in _TARGETS:
+        raise EstimateError(f"There is no target {target!r}.", remedy="Choose 'table' or 'population'.")
+    if not 0 < level < 1:
+        raise EstimateError("The level of an interval lies between 0 and 1.", remedy="Use 0.95, for example.")
+    parts = asked(ask)
+    frame = release if isinstance(release, Frame) else Frame.of(release)
+    if target == "population" and frame.of_persons:
+        raise EstimateError(
+            "In this release a person may have several rows, which are not a sample of single rows.",
+            remedy="Ask for the target 'table'.",
+        )
+    found = _minus(ask, parts, frame) if len(parts) == 2 else statistic(parts[0], frame.columns)
+    return Estimates(ask, target, level, len(frame.table), _estimates(found, parts, frame, target, level))
+
+
+def values(frame: Frame, ask: str) -> dict[str, float]:
+    """The estimates alone, by name."""
+    parts = asked(ask)
+    found = _minus(ask, parts, frame) if len(parts) == 2 else _plain(parts[0], statistic(parts[0], frame.columns))
+    return dict(zip(found.names, map(float, found.of(np.ones(frame.rows))), strict=True))
+
+
+def _minus(ask: str, parts: Sequence[Asked], frame: Frame) -> Statistic:
+    first, second = (_plain(part, statistic(part, frame.columns)) for part in parts)
+    if len(first.names) != 1 or len(second.names) != 1:
+        raise EstimateError("A difference is taken between two single numbers.", remedy="Use 'where' instead of 'by'.")
+    rows = np.minimum(first.rows, second.rows)
+    return Statistic((ask.strip(),), lambda weights: first.of(weights) - second.of(weights), rows)
+
+
+def _plain(part: Asked, found: Statistic) -> Statistic:
+    """Quantiles as values, whatever the weights."""
+    inverse = found.inverse
+    if inverse is None:
+        return found
+    return Statistic(found.names, lambda weights: inverse(weights, np.full(len(found.names), part.share)), found.rows)
+
+
+def _estimates(
+    found: Statistic, parts: Sequence[Asked], frame: Frame, target: Target, level: float
+) -> tuple[Estimate, ...]:
+    reach = NormalDist().inv_cdf((1 + level) / 2)
+    ones = np.ones(frame.rows)
+    value = found.of(ones)
+    error = _error(found, value, frame.table if target == "table" else frame.population)
+    naive = _naive_error(found, value, frame.rows)
+    unmeasured = np.zeros(len(value))
+    varies = naive > 1e-12 * np.maximum(np.abs(value), 1e-300)
+    unmeasured[varies] = np.minimum((_error(found, value, frame.support)[varies] / naive[varies]) ** 2, 1.0)
+    low, high = value - reach * error, value + reach * error
+    if found.inverse is not None:  # of quantiles, errors are those of shares so far
+        share = parts[0].share
+        ends = [found.inverse(ones, share + side * reach * error) for side in (-1, 0, 1)]
+        low, value, high = ends[0], ends[1], ends[2]
+        error = (high - low) / (2 * reach)
+        naive = naive * np.where(error > 0, 1.0, 0.0)
+    supported = (unmeasured <= rules.MOST_UNMEASURED) & (found.rows > 0)
+    columns = (value, error, low, high, unmeasured, supported, found.rows, naive)
+    return tuple(
+        Estimate(name, float(a), float(b), float(c), float(d), float(e), bool(f), int(g), float(h))
+        for name, a, b, c, d, e, f, g, h in zip(found.names, *columns, strict=True)
+    )
+
+
+def _error(found: Statistic, value: Floats, weights: Sequence[Floats]) -> Floats:
+    squares = sum(((found.of(each) - value) ** 2 for each in weights), start=np.zeros(len(value)))
+    return np.sqrt(squares * (rules.REPLICATE_SCALE / len(weights)))
+
+
+def _naive_error(found: Statistic, value: Floats, rows: int) -> Floats:
+    """As if the rows were the sample itself: with a part of them left out at a time (jackknife)."""
+    squares = np.zeros(len(value))
+    parts = min(_PARTS, rows)
+    place = np.arange(rows) * parts // rows
+    for part in range(parts):
+        without = found.of(np.where(place == part, 0.0, parts / (parts - 1)))
+        squares += np.nan_to_num(without - value) ** 2
+    return np.asarray(np.sqrt(squares * (parts - 1) / parts), dtype=np.float64)
+
+
+def _shown(value: float, error: float) -> str:
+    """With the digits that its error leaves."""
+    digits = 2 if error <= 0 or not np.isfinite(error) else int(max(0, 1 - np.floor(np.log10(error))))
+    return f"{value:,.{min(digits, 12)}f}"

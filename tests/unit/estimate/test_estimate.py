@@ -1,0 +1,283 @@
+"""Estimates with intervals: what is asked, what comes out, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pytest
+
+import rankveil as rv
+from rankveil import rules
+from rankveil.errors import EstimateError
+from rankveil.estimate import Frame
+from rankveil.estimate.asked import asked
+from rankveil.estimate.intervals import values
+from rankveil.noise import SeededSource
+from rankveil.verify import verify
+from tests.support import category, integer, plan_text
+
+COLUMNS = {
+    "age": integer(90, lower=18),
+    "sex": category(["f", "m"]),
+    "pay": 'kind = "integer"\nlower = 0\nupper = 9000\nnull = true\nspecial = [9000]',
+    "born": 'kind = "date"\nlower = 1920-01-01\nupper = 2010-12-31',
+}
+ROWS = 3000
+
+
+def people() -> pa.Table:
+    rng = np.random.default_rng(3)
+    age, male = rng.integers(18, 91, ROWS), rng.integers(0, 2, ROWS)
+    pay = np.clip(20 * age + 500 * male + rng.normal(0, 300, ROWS), 0, 8999).astype(int)
+    return pa.table(
+        {
+            "age": age,
+            "sex": np.array(["f", "m"])[male],
+            "pay": [None if at % 20 == 0 else 9000 if at % 20 == 1 else int(x) for at, x in enumerate(pay)],
+            "born": pa.array((20000 - 365 * age).astype("datetime64[D]")),
+        }
+    )
+
+
+def plan(epsilon: str = "3", method: str = "synthetic") -> rv.Plan:
+    return rv.Plan.parse(plan_text(COLUMNS, method=method, epsilon=epsilon))
+
+
+@pytest.fixture(scope="module")
+def made() -> rv.Release:
+    return rv.release(people(), plan(), source=SeededSource(1), replicates=30)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("release")
+    pacsv.write_csv(people(), place / "people.csv")
+    rv.release(place / "people.csv", plan(), out=place / "out", source=SeededSource(1), replicates=30)
+    return place / "out"
+
+
+def single(made: rv.Release, ask: str, **more: object) -> float:
+    [one] = rv.estimate(made, ask, **more).each  # type: ignore[arg-type]
+    return one.estimate
+
+
+def test_estimates_are_those_of_the_released_rows(made: rv.Release) -> None:
+    rows = made.table
+    age, sex = rows["age"].to_numpy(), np.array(rows["sex"].to_pylist())
+    pay = np.array([np.nan if value is None else value for value in rows["pay"].to_pylist()])
+    amount = np.where(pay == 9000, np.nan, pay)  # a special value is no amount
+    known = ~np.isnan(amount)
+    assert single(made, "mean(age)") == pytest.approx(age.mean())
+    assert single(made, "mean(pay) where sex = 'm'") == pytest.approx(np.nanmean(amount[sex == "m"]))
+    assert single(made, "total(age) where pay is missing") == age[np.isnan(pay)].sum()
+    assert single(made, "count() where pay = 9000") == (pay == 9000).sum()
+    assert single(made, "share(age >= 65)") == pytest.approx((age >= 65).mean())
+    assert single(made, "median(age)") == np.sort(age)[(ROWS + 1) // 2 - 1]
+    assert single(made, "mean(age) where sex = 'm' minus mean(age) where sex = 'f'") == pytest.approx(
+        age[sex == "m"].mean() - age[sex == "f"].mean()
+    )
+    born = rows["born"].to_numpy().astype("datetime64[D]")
+    assert single(made, "count() where born < '1980-01-01'") == (born < np.datetime64("1980-01-01")).sum()
+    assert single(made, "mean(year(born))") == pytest.approx((born.astype("datetime64[Y]").astype(int) + 1970).mean())
+    table = {one.name: one.estimate for one in rv.estimate(made, "table(sex)").each}
+    assert table == {"sex = f": (sex == "f").sum(), "sex = m": (sex == "m").sum()}
+    x = np.stack([np.ones(ROWS), age, sex == "m"], axis=1)[known]
+    fitted = [one.estimate for one in rv.estimate(made, "lm(pay ~ age + sex)").each]
+    assert fitted == pytest.approx(np.linalg.lstsq(x, amount[known], rcond=None)[0], rel=1e-5)
+
+
+def test_logistic_regression_solves_its_score_equations(made: rv.Release) -> None:
+    rows = made.table
+    age, male = rows["age"].to_numpy(), np.array(rows["sex"].to_pylist()) == "m"
+    constant, slope = (one.estimate for one in rv.estimate(made, "logit(sex = 'm' ~ age)").each)
+    left = male - 1 / (1 + np.exp(-(constant + slope * age)))
+    assert abs(left.mean()) < 1e-6
+    assert abs((left * age).mean()) < 1e-4
+
+
+def test_standard_errors_are_those_of_the_replicates(made: rv.Release) -> None:
+    age = made.table["age"].to_numpy()
+    assert made.weights is not None
+    means = [np.average(age, weights=made.weights[f"rv_w{number}"].to_numpy()) for number in range(1, 31)]
+    expected = np.sqrt(4 / 30 * np.sum((np.array(means) - age.mean()) ** 2))
+    [one] = rv.estimate(made, "mean(age)").each
+    assert one.standard_error == pytest.approx(expected, rel=1e-6)
+    assert (one.low, one.high) == pytest.approx((age.mean() - 1.95996 * expected, age.mean() + 1.95996 * expected))
+
+
+def test_an_interval_for_people_is_wider_than_one_for_the_table_of_a_measured_column(made: rv.Release) -> None:
+    errors = [
+        rv.estimate(made, "mean(age)", target=target).each[0].standard_error for target in ("table", "population")
+    ]
+    assert errors[0] < errors[1]
+
+
+def test_what_no_table_has_measured_is_not_supported() -> None:
+    low = rv.release(people(), plan("0.02"), source=SeededSource(1), replicates=10)  # too little for any table
+    supported = rv.estimate(low, "share(sex = 'f')")
+    assert supported.warning is None
+    linked = rv.estimate(low, "mean(pay) where sex = 'm' minus mean(pay) where sex = 'f'")
+    assert "not supported by what was measured" in str(linked)
+    assert not linked.each[0].supported
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        ("mean(income)", "no column 'income'"),
+        ("mean(age) where age > 400", "No released row"),
+        ("average(age)", "begins with none of"),
+        ("mean(age", "begins with none of"),
+        ("mean()", "missing"),
+        ("mean(sex)", "numbers, not labels"),
+        ("share(age)", "needs a condition"),
+        ("mean(age) by pay + 1", "names of columns"),
+        ("quantile(age, 2)", "between 0 and 1"),
+        ("lm(pay, age)", "one ~"),
+        ("lm(pay ~ age + age)", "no single answer"),
+        ("logit(age ~ pay)", "needs a condition"),
+        ("mean(age) by sex minus mean(age)", "two single numbers"),
+        ("mean(age) where where", "more than once"),
+        ("mean(age) where sex > 'f'", "no order"),
+        ("mean(age) where born < 'soon'", "not a day"),
+        ("mean(age) where age = 'old'", "compared with a number"),
+        ("mean(age / 2)", "Use // for division"),
+        ("mean(age) where " + "(" * 3000, "not understood"),
+        ("count(" + "x" * 5000 + ")", "characters"),
+    ],
+)
+def test_a_question_that_cannot_be_answered_is_refused_in_words(made: rv.Release, ask: str, words: str) -> None:
+    with pytest.raises(EstimateError, match=words.replace("(", r"\(")):
+        rv.estimate(made, ask)
+
+
+def test_bad_targets_levels_and_numbers_of_replicates_are_refused(made: rv.Release) -> None:
+    with pytest.raises(EstimateError, match="no target"):
+        rv.estimate(made, "count()", target="world")  # type: ignore[arg-type]
+    with pytest.raises(EstimateError, match="between 0 and 1"):
+        rv.estimate(made, "count()", level=95)
+    for replicates in (0, 1, 10_000):
+        with pytest.raises(rv.RankveilError, match="replicates are asked for"):
+            rv.release(people(), plan(), source=SeededSource(1), replicates=replicates)
+    with pytest.raises(rv.RankveilError, match="has no replicate weights"):
+        rv.release(people().select(["age"]), rv.Plan.parse(plan_text({"age": COLUMNS["age"]})), replicates=80)
+
+
+def test_a_release_without_weights_says_so(tmp_path: Path) -> None:
+    bare = rv.release(people(), plan(), source=SeededSource(1))
+    with pytest.raises(EstimateError, match="no replicate weights"):
+        rv.estimate(bare, "count()")
+    with pytest.raises(EstimateError, match="not the folder of a release"):
+        rv.estimate(tmp_path, "count()")
+
+
+def test_a_folder_gives_what_memory_gives(made: rv.Release, folder: Path) -> None:
+    asks = ("mean(pay) by sex", "mean(year(born))", "table(sex)")
+    for ask in asks:
+        here, there = rv.estimate(made, ask).each, rv.estimate(folder, ask).each
+        assert [one.estimate for one in here] == pytest.approx([one.estimate for one in there])
+        assert [one.standard_error for one in here] == pytest.approx([one.standard_error for one in there])
+
+
+def test_a_changed_file_is_noticed(folder: Path, tmp_path: Path) -> None:
+    for name in ("weights.csv", "release.csv"):
+        changed = shutil.copytree(folder, tmp_path / name)
+        assert [
+            check
+            for check in verify(changed / "certificate.json", changed / "release.csv").checks
+            if not check.holds and check.check != "made for release"
+        ] == []
+        text = (changed / name).read_text()
+        (changed / name).write_text(text.replace("1", "2", 1))
+        with pytest.raises(EstimateError, match=f"{name} is not the file"):
+            rv.estimate(changed, "count()")
+        failed = {
+            check.check
+            for check in verify(changed / "certificate.json", changed / "release.csv").checks
+            if not check.holds
+        }
+        assert ("weights are the certified ones" if name == "weights.csv" else "file is the certified one") in failed
+    (changed / "weights.csv").unlink()
+    (changed / "release.csv").write_bytes((folder / "release.csv").read_bytes())
+    with pytest.raises(EstimateError, match="cannot be read"):
+        rv.estimate(changed, "count()")
+
+
+def test_a_release_without_weights_takes_the_place_of_one_with_them(folder: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(folder, tmp_path / "out")
+    pacsv.write_csv(people(), tmp_path / "people.csv")
+    rv.release(tmp_path / "people.csv", plan(), out=place, source=SeededSource(1), overwrite=True)
+    assert sorted(path.name for path in place.iterdir()) == ["certificate.json", "release.csv"]
+
+
+def test_quotes_and_parentheses_hide_the_words_of_a_question() -> None:
+    [one] = asked("mean(`paid by`) by `where` where `minus` = 'a where b minus c'")
+    assert one.by == ("where",)
+    assert one.columns == {"paid by", "where", "minus"}
+
+
+def test_values_are_estimates_without_errors(made: rv.Release) -> None:
+    frame = Frame.of(made)
+    assert values(frame, "mean(age)") == {"all": single(made, "mean(age)")}
+
+
+_R = """
+library(survey)
+rows <- read.csv("release.csv"); weights <- read.csv("weights.csv")
+replicates <- as.matrix(weights[, paste0("rv_w", 1:30)])
+design <- svrepdesign(data = rows, weights = weights$rv_w, repweights = replicates, type = "other",
+                      combined.weights = TRUE, scale = 4 / 30, rscales = 1, mse = TRUE)
+cat(SE(svymean(~age, design)), SE(svyglm(age ~ sex, design))[2])
+"""
+
+
+def test_the_recipe_for_r_gives_our_standard_errors(folder: Path) -> None:
+    if shutil.which("Rscript") is None:
+        pytest.skip("Rscript is not installed")
+    if subprocess.run(["Rscript", "-e", "library(survey)"], capture_output=True, check=False).returncode:
+        pytest.skip("R's package survey is not installed (Debian: r-cran-survey)")
+    done = subprocess.run(["Rscript", "-e", _R], cwd=folder, capture_output=True, text=True, check=True)
+    ours = [rv.estimate(folder, "mean(age)").each[0], rv.estimate(folder, "lm(age ~ sex)").each[1]]
+    assert [float(word) for word in done.stdout.split()] == pytest.approx(
+        [one.standard_error for one in ours], rel=1e-4
+    )
+
+
+def test_the_certificate_names_the_weights(folder: Path) -> None:
+    certificate = json.loads((folder / "certificate.json").read_text())
+    assert certificate["weights"]["file"] == "weights.csv"
+    assert certificate["weights"]["replicates"] == 30
+
+
+def test_several_rows_of_a_person_are_no_sample_of_rows(made: rv.Release) -> None:
+    frame = Frame.of(made)
+    several = Frame(frame.columns, frame.table, frame.population, frame.support, of_persons=True)
+    assert rv.estimate(several, "mean(age)").each == rv.estimate(frame, "mean(age)").each
+    with pytest.raises(EstimateError, match="several rows"):
+        rv.estimate(several, "mean(age)", target="population")
+
+
+def test_noise_on_the_number_of_rows_is_in_the_error_of_totals() -> None:
+    unit = (
+        plan_text({"age": COLUMNS["age"]}, method="synthetic", epsilon="0.2") + '[privacy]\nneighbours = "add-remove"\n'
+    )
+    made = rv.release(people().select(["age"]), rv.Plan.parse(unit), source=SeededSource(1), replicates=60)
+    [one] = rv.estimate(made, "count()").each
+    deviation = np.sqrt(2) / (0.2 * float(rules.FOR_ROWS))  # Laplace noise for a fiftieth of the budget
+    assert 0.7 * deviation < one.standard_error < 1.4 * deviation
+
+
+def test_public_columns_have_hardly_an_error_and_weights_change_no_row() -> None:
+    columns = {**COLUMNS, "sex": category(["f", "m"], more='role = "public"')}
+    public = rv.Plan.parse(plan_text(columns, method="synthetic", epsilon="3"))
+    made = rv.release(people(), public, source=SeededSource(1), replicates=20)
+    assert all(one.standard_error < one.naive_error / 3 for one in rv.estimate(made, "count() by sex").each)
+    assert made.table.equals(rv.release(people(), public, source=SeededSource(1)).table)
+    assert made.weights is not None
+    assert all(abs(float(np.mean(column.to_numpy())) - 1) < 1e-3 for column in made.weights.columns)
