@@ -36,7 +36,7 @@ CERTIFICATE_NAME = "certificate.json"
 RELEASE_NAMES = ("release.csv", "release.parquet")
 MODEL_NAME = "model"  # a folder
 WEIGHTS_NAMES = ("weights.csv", "weights.parquet")
-_NAMES = (CERTIFICATE_NAME, *RELEASE_NAMES, *WEIGHTS_NAMES, MODEL_NAME)
+_NAMES = (*RELEASE_NAMES, CERTIFICATE_NAME, *WEIGHTS_NAMES, MODEL_NAME)
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # as Linux numbers them
 
 
@@ -83,7 +83,7 @@ def refuse_taken(folder: Path, *, overwrite: bool) -> None:
             f"The folder {folder} holds {MODEL_NAME}, which is no model of rankveil's.",
             remedy="Choose another folder, or give it another name: a model is written under this one.",
         )
-    taken = [name for name in (*RELEASE_NAMES, CERTIFICATE_NAME, MODEL_NAME) if os.path.lexists(folder / name)]
+    taken = [name for name in _NAMES if os.path.lexists(folder / name)]
     if taken and not overwrite:
         raise OutputError(
             f"The folder {folder} already holds {taken[0]}.",
