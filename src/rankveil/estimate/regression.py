@@ -30,4 +30,6 @@ def logistic(x: Floats, y: Floats, weights: Floats, start: Floats | None = None)
 
 
 def _solved(matrix: Floats, right: Floats) -> Floats:
-    return np.asarray(np.linalg.solve(matrix + _RIDGE * np.diag(np.diag(matrix)), right), dtype=np.float64)
+    size = np.diag(matrix)
+    ridge = _RIDGE * np.maximum(size, _RIDGE * size.max())
+    return np.asarray(np.linalg.solve(matrix + np.diag(ridge), right), dtype=np.float64)
