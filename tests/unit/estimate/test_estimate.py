@@ -17,7 +17,7 @@ from rankveil import rules
 from rankveil.errors import EstimateError
 from rankveil.estimate import Frame
 from rankveil.estimate.asked import asked
-from rankveil.estimate.intervals import values
+from rankveil.estimate.intervals import OBSERVED, values
 from rankveil.noise import SeededSource
 from rankveil.verify import verify
 from tests.support import category, integer, plan_text
@@ -281,3 +281,19 @@ def test_public_columns_have_hardly_an_error_and_weights_change_no_row() -> None
     assert made.table.equals(rv.release(people(), public, source=SeededSource(1)).table)
     assert made.weights is not None
     assert all(abs(float(np.mean(column.to_numpy())) - 1) < 1e-3 for column in made.weights.columns)
+
+
+def test_what_is_said_of_coverage_is_what_was_measured() -> None:
+    """By table and target over all ε, of estimates without the warning, as docs/estimates.md lists them."""
+    found: dict[tuple[str, str, str], list[tuple[float, int]]] = {}
+    kinds = {"one-way": "counts", "two-way": "counts", "three-way": "counts", "amounts": "numbers"}
+    results = Path(__file__).parents[3] / "benchmarks" / "results" / "coverage.json"
+    for cell in json.loads(results.read_text(encoding="utf-8"))["cells"]:
+        if cell["supported"] and cell["kind"] != "all" and cell["estimates"]:
+            place = (cell["table"], cell["target"], cell["kind"])
+            found.setdefault(place, []).append((cell["coverage 95"], cell["estimates"]))
+    covered: dict[str, list[int]] = {}
+    for (_, _, kind), cells in found.items():
+        mean = sum(share * count for share, count in cells) / sum(count for _, count in cells)
+        covered.setdefault(kinds.get(kind, "regressions"), []).append(round(100 * mean))
+    assert {kind: (min(each), max(each)) for kind, each in covered.items()} == OBSERVED
