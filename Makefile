@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check browser lock clean figures
+.PHONY: setup demo test check programs lock clean figures
 
 setup: .venv/.ready
 
@@ -16,12 +16,12 @@ setup: .venv/.ready
 demo: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" examples/demo.sh
 
-test: setup check browser
+test: setup check programs
 	$(BIN)/python -m pytest -n 2
 
-# Chromium and axe for the browser tests; where they cannot be had, those tests skip and say why.
-browser: setup
-	@tools/browser.sh
+# Chromium, axe and R for some tests; where they cannot be had, those tests skip and say why.
+programs: setup
+	@tools/programs.sh
 
 check: setup
 	$(BIN)/ruff check .

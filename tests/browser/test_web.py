@@ -131,13 +131,13 @@ def people(folder: Path) -> tuple[Path, Path]:
 
 def test_axe_is_there() -> None:
     if not AXE.exists():
-        pytest.skip("axe-core is not installed (make browser): accessibility was not checked")
+        pytest.skip("axe-core is not installed (make programs): accessibility was not checked")
     assert "axe.run" in AXE.read_text()
 
 
 def test_axe_finds_a_field_without_a_label(browser: Any) -> None:
     if not AXE.exists():
-        pytest.skip("axe-core is not installed (make browser)")
+        pytest.skip("axe-core is not installed (make programs)")
     page = browser.new_page()
     page.set_content("<!doctype html><html lang=en><title>x</title><main><input></main>")
     with pytest.raises(AssertionError, match="label"):

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# What some tests need beyond Python: Chromium, R with its package survey, from Debian where that is possible without
+# asking anybody, and axe. Nothing here is fatal: tests that miss something skip and say what.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+wanted=()
+if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+    wanted+=(chromium)
+fi
+if ! command -v Rscript >/dev/null || ! Rscript -e 'quit(status = !requireNamespace("survey", quietly = TRUE))' >/dev/null 2>&1; then
+    wanted+=(r-base-core r-cran-survey)
+fi
+if [ ${#wanted[@]} -gt 0 ]; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get -qq update >/dev/null 2>&1
+        for each in "${wanted[@]}"; do
+            apt-get -qq install --yes --no-install-recommends "$each" >/dev/null 2>&1 ||
+                echo "$each could not be installed: tests that need it will be skipped." >&2
+        done
+    else
+        echo "These are missing, and tests of them will be skipped: ${wanted[*]}." >&2
+    fi
+fi
+.venv/bin/python tools/fetch_axe.py
