@@ -135,6 +135,7 @@ def release(
             rows, drawn = rows.weighed(replicates)
             weights = weights_table(drawn)
             del drawn
+        rows = replace(rows, weigh=None)  # rows are made on other machines, too; the model stays here
         files = None if kept is None else kept.files()
 
         @cache  # made once, for it says when

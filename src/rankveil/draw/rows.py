@@ -80,7 +80,7 @@ class Rows:
         batches = list(self.batches)
         codes = {name: np.concatenate([batch[name] for batch in batches]) for name in self.schema.names}
         again = self.stream if self.stream is None else iter(batches)
-        return replace(self, stream=again, weigh=None), self.weigh(codes, replicates)
+        return replace(self, stream=again), self.weigh(codes, replicates)
 
     def collected(self) -> dict[str, Codes]:
         """All rows at once. Uses a stream up."""
