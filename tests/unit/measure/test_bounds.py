@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankveil import rules
 from rankveil.declare.domain import OUTER_STEPS
 from rankveil.measure import bounds
-from rankveil.measure.bounds import _CHANCE, Doubling, _ends, _height
+from rankveil.measure.bounds import Doubling, _ends, _height
 from rankveil.measure.budget import Noise
 from rankveil.noise import SeededSource
 
@@ -94,7 +95,7 @@ def test_noise_seldom_makes_bounds_far_too_wide(monkeypatch: pytest.MonkeyPatch)
     The twin asks the same of every cell.
     """
     assert far_too_wide(2000) <= 6
-    monkeypatch.setattr(bounds, "_height", lambda noise, _: _height(noise, _CHANCE / CELLS.size))
+    monkeypatch.setattr(bounds, "_height", lambda noise, _: _height(noise, rules.BOUNDS_TOO_WIDE / CELLS.size))
     assert far_too_wide(2000) > 6
 
 
