@@ -80,35 +80,41 @@ class RowSet:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Where new cells of a column come from: its own masses, or those it has given the cell of another column."""
+    """Where new cells of a column come from: its own masses, or those it has given the cell of another column.
+
+    Chances are whole numbers of slots, so that a draw is one look at a short list; every cell has one slot at least.
+    The Metropolis rule makes up for the rounding, for it knows the rounded chances.
+    """
 
     given: int | None  # the other column
     group: NDArray[np.int64] | None  # of the other column's base cells
-    reach: Floats  # cumulative chances: one list per group, each a step of 1 above the one before
-    log_chance: NDArray[np.float32]  # the same lists, flat
-    size: int  # cells of the column
+    slots: Cells  # the cell in each slot: one list per group of the other column, flat
+    log_chance: NDArray[np.float32]  # of each cell, up to a constant: one list per group, flat
+    lists: int
 
     @classmethod
     def of(cls, chances: Floats, given: int | None = None, group: NDArray[np.int64] | None = None) -> Proposal:
         """`chances`: groups of the other column x cells of this one; each list adds up to 1."""
-        size = chances.shape[1]
-        reach = np.cumsum(chances, axis=1)
-        reach[:, -1] = 1.0
-        steps = (reach + np.arange(len(chances))[:, None]).ravel()
-        return cls(given, group, steps, np.log(chances).astype(np.float32).ravel(), size)
+        lists, size = chances.shape
+        length = 1 << min(16, max(12, (16 * size).bit_length()))
+        ends = np.floor(np.cumsum(chances * (length - size) + 1, axis=1) + 0.5).astype(np.int64)
+        ends[:, -1] = length
+        count = np.diff(ends, axis=1, prepend=0)
+        slots = np.repeat(np.tile(np.arange(size, dtype=np.uint16), lists), count.ravel())
+        return cls(given, group, slots, np.log(count).astype(np.float32).ravel(), lists)
 
     def drawn(
         self, cells: Sequence[Cells], now: Cells, part: NDArray[np.int64] | slice, sampler: Sampler
     ) -> tuple[Cells, NDArray[np.float32]]:
         """A cell for each of some rows, and how much likelier the way back is."""
-        places = sampler.uniform(len(now))
+        length, size = len(self.slots) // self.lists, len(self.log_chance) // self.lists
+        place = (sampler.words(len(now), 2) & np.uint16(length - 1)).astype(np.int64)
         if self.given is None or self.group is None:
-            proposed = np.searchsorted(self.reach[:-1], places, side="right").astype(now.dtype)
+            proposed = self.slots[place]
             return proposed, self.log_chance[now] - self.log_chance[proposed]
         first = self.group[cells[self.given][part]]
-        found = np.minimum(np.searchsorted(self.reach, places + first, side="right"), first * self.size + self.size - 1)
-        proposed = (found - first * self.size).astype(now.dtype)
-        return proposed, self.log_chance[first * self.size + now] - self.log_chance[found]
+        proposed = self.slots[first * length + place]
+        return proposed, self.log_chance[first * size + now] - self.log_chance[first * size + proposed]
 
 
 @dataclass(frozen=True)
@@ -194,10 +200,15 @@ class Mover:
 
     def _taken(self, gain: NDArray[np.float32], sampler: Sampler) -> NDArray[np.int64]:
         if self.proposals:
-            return np.flatnonzero(gain > np.log(np.maximum(sampler.uniform(len(gain)), 1e-300)))
+            return np.flatnonzero(gain > _log_uniform(len(gain), sampler))
         half = len(gain) // 2
-        both = np.flatnonzero(gain[:half] + gain[half:] > np.log(np.maximum(sampler.uniform(half), 1e-300)))
+        both = np.flatnonzero(gain[:half] + gain[half:] > _log_uniform(half, sampler))
         return np.append(both, both + half)
+
+
+def _log_uniform(count: int, sampler: Sampler) -> NDArray[np.float32]:
+    """Logarithms of uniform numbers, on a grid of 2**-32."""
+    return np.log((sampler.words(count, 4).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-32))
 
 
 def tied_blocks(ties: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
