@@ -53,9 +53,6 @@ SHARE_GROWS_UNTIL = 40
 
 # -- fitting columns --------------------------------------------------------------------------------------------------
 
-FEW_VALUES = 8
-"""Values. An ordered column of fewer is fitted like labels: there is no room for a bell."""
-
 CURVE_POINTS = 32
 """Cells at least in which a wide column is fitted, however few were counted: what is inside follows the prior."""
 
@@ -128,12 +125,6 @@ CELLS_PER_REACH = 0.3
 RECORDS_PER_CELL = 16.0
 """Records in a cell of a table, on average, at least: finer tables are about single people, and with more ε a fit gets
 worse, not better (two-way TV on Adult at ε = 1000: .0133 instead of .0092; 8 loses 6 %)."""
-
-FINEST = 5.0
-"""How many times finer base cells are made than a table needs whose columns depend little on each other."""
-
-LEAST_MASS = 1.0
-"""Deviations of noise on a table: a base cell, or a row of a table, that is lighter is put together with others."""
 
 WORTH_OF_TRIPLES = 0.0125
 """Of the records: noise on a parity of three columns up to which they are measured. On NLTCS they gain a quarter of the
@@ -226,11 +217,7 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "heavy cells are not looked into": {"LOOK_INTO_FROM": {"epsilon": 10**12, "rho": 10**12}},
     "even axes only": {"AXIS_EVEN": 1.0},
     "equal shares of all columns": {"SHARE_GROWS_UNTIL": 1},
-    "base cells no finer than tables need": {"FINEST": 1.0},
-    "light cells stay by themselves": {"LEAST_MASS": 0.0},
     "no parities of three": {"WORTH_OF_TRIPLES": 0.0},
-    "heavy values are neighbours, too": {"ALIKE": 10**9},
-    "few values like many": {"FEW_VALUES": 3},
     "no cells finer than were counted": {"CURVE_POINTS": 1},
     "a pull of one at last": {"SETTLING_PULL": 1.0},
 }

@@ -32,7 +32,7 @@ from rankveil.declare.again import read_again
 from rankveil.declare.dataset import CodeBatch, Dataset
 from rankveil.draw.rows import Rows
 from rankveil.fit.column import fit_columns
-from rankveil.fit.marginal import Marginal
+from rankveil.fit.marginal import Finest, Marginal
 from rankveil.measure.bounds import planned_bounds, with_bounds
 from rankveil.measure.budget import Budget, Mechanism
 from rankveil.measure.columns import paid_columns, planned_columns
@@ -67,9 +67,10 @@ def marginals_for_rows(given: Counted, budget: Budget, source: RandomSource) -> 
     dataset, counts, budget = found.dataset, found.counts, found.budget
     to_release = {column.name: counts[column.name] for column in dataset.schema.protected}
     share = share_for_marginals(budget.whole.amount, given.rows, len(to_release))
-    least_mass = given.rows / _LIGHTEST_CELL
+    cells = rules.FEWEST_BASE_CELLS
+    finest = Finest(cells, cells, given.rows / _LIGHTEST_CELL)
     measured, paid = paid_columns(to_release, given.rows, budget, share, source)
-    marginals = fit_columns(measured, given.rows, most_cells=rules.FEWEST_BASE_CELLS, least_mass=least_mass)
+    marginals = fit_columns(measured, given.rows, finest)
     return MarginalsForRows(dataset, given.rows, marginals, (*found.notes, *paid), budget)
 
 

@@ -1,10 +1,11 @@
 """Rows of a model that was kept: any number, with or without a condition. Post-processing (T1): costs nothing.
 
 Condition    Conditions on one column are met by its values: of every cell the part that fulfils them is left, a row of
-             the model weighs as much less as its cells have lost, and values are drawn from what is left. Conditions
-             on several columns at once (`a or b`, `a < b`) are tried in the cells of every row of the model; a row
-             weighs as much less as it fails. Values of the rows that are left are then drawn again until they fulfil
-             them. No row of another cell is drawn and thrown away.
+             the model weighs as much less as its place in the cell makes likely, and values are drawn from what is
+             left. Conditions on several columns at once (`a or b`, `a < b`) are tried in the cells of every row of the
+             model; a row weighs as much less as it fails. Values of the rows that are left are then drawn again until
+             they fulfil them. No row of another cell is drawn and thrown away. Numbers of other columns stay at the
+             places that rows had in their cells before some were left out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from rankveil.declare import Schema
 from rankveil.declare.domain import Codes
 from rankveil.declare.expression import All, Node, clauses, names_in, parse
 from rankveil.declare.rule import Clause, Stated, ranges_holding
-from rankveil.draw.pieces import Law, RowMaker, law_of
+from rankveil.draw.pieces import PLACES, ByPlace, Law, RowMaker, law_of
 from rankveil.draw.rows import Piece, Rows, cut
 from rankveil.draw.synthetic import Completed
 from rankveil.errors import PlanError
@@ -88,20 +89,27 @@ def given(model: Model, schema: Schema, where: str, sampler: Sampler) -> Given:
             tried.append(clause)
         else:
             alone[columns[0]] = held
-    laws = {name: law_of(marginal) for name, marginal in model.marginals.items()}
+    laws = {
+        name: law_of(marginal, (here, model.latent[:, place], model.weights))
+        for place, ((name, marginal), here) in enumerate(zip(model.marginals.items(), model.cells, strict=True))
+    }
     places = {name: place for place, name in enumerate(laws)}
     weights = model.weights.copy()
     for name, ranges in alone.items():
-        laws[name], share = _narrowed(laws[name], ranges)
-        weights *= share[model.cells[places[name]]]
+        weights *= _left_of_rows(model, places[name], laws[name], ranges)
+        laws[name] = _narrowed(laws[name], ranges)[0]
     left = _heavier_than_nothing(model, weights, where)
     if tried:
         left = _heavier_than_nothing(left, left.weights * _fulfilled(left, laws, tried, sampler), where)
-    narrowed = []
-    for name, marginal in left.marginals.items():
-        law = law_of(marginal)
-        narrowed.append(_narrowed(law, alone[name])[0] if name in alone else law)
-    return Given(where, left, tuple(narrowed), tuple(tried), float(left.weights.sum() / model.weights.sum()))
+    handed = [
+        _narrowed(law_of(left.marginals[name]), alone[name])[0]
+        if name in alone
+        else law
+        if isinstance(law, ByPlace)
+        else law_of(left.marginals[name])
+        for name, law in laws.items()
+    ]
+    return Given(where, left, tuple(handed), tuple(tried), float(left.weights.sum() / model.weights.sum()))
 
 
 def _heavier_than_nothing(model: Model, weights: Floats, where: str) -> Model:
@@ -115,6 +123,28 @@ def _heavier_than_nothing(model: Model, weights: Floats, where: str) -> Model:
         for (name, marginal), here in zip(model.marginals.items(), cells, strict=True)
     }
     return replace(model, marginals=marginals, cells=cells, weights=weights, latent=model.latent[kept])
+
+
+def _left_of_rows(model: Model, place: int, law: Law, ranges: Ranges) -> Floats:
+    """How likely each row's value of a column is in these ranges."""
+    cells = model.cells[place].astype(np.int64)
+    share = _narrowed(law, ranges)[1]
+    left: Floats = share[cells]
+    if not isinstance(law, ByPlace):
+        return left
+    pieces, strip, mass = law.strips.within(*ranges)
+    before = np.append(0.0, law.strips.reach)[strip]
+    start = before + law.strips.mass[strip] * (pieces.low - law.strips.low[strip]) / law.strips.width[strip]
+    ranks = np.stack([start, start + mass], axis=1).ravel()
+    held = np.stack([np.cumsum(mass) - mass, np.cumsum(mass)], axis=1).ravel()
+    ends = np.bincount(law.cell_of_strip, law.strips.mass, minlength=law.cell_count).cumsum()
+    for cell in np.flatnonzero((share > 0) & (share < 1)):
+        rows = np.flatnonzero(cells == cell)
+        shares = np.linspace(ends[cell - 1] if cell else 0.0, ends[cell], PLACES + 1)
+        part = np.diff(np.interp(shares, ranks, held)) / (shares[1] - shares[0])
+        likely = law.chances(int(cell), model.latent[rows, place]) @ part
+        left[rows] = np.maximum(likely, rules.RAREST_PROPOSAL * share[cell])  # chances have no far tails
+    return left
 
 
 def _narrowed(law: Law, ranges: Ranges) -> tuple[Law, Floats]:

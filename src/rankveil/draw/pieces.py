@@ -37,6 +37,9 @@ _TRIES_IN_CELLS = 8
 
 _NORMAL = np.array([NormalDist().inv_cdf((place + 0.5) / 256) for place in range(256)])
 
+_SHARES = (np.arange(256) + 0.5) / 256
+PLACES = 32  # of rows in a cell that are told apart, where only some rows are drawn
+
 Keys = NDArray[np.uint16]
 
 
@@ -48,13 +51,18 @@ class _InCells:
 
     def inside(self, cells: NDArray[np.int64], sampler: Sampler) -> Codes:
         """One value in each of these cells, independent of each other."""
+        return self.at(cells, sampler.uniform(len(cells)))
+
+    def at(self, cells: NDArray[np.int64], share: Floats) -> Codes:
+        """In each of these cells the value below which there is this share of the cell."""
         first = np.minimum(np.searchsorted(self.cell_of_strip, cells), len(self.cell_of_strip) - 1)
         last = np.maximum(np.searchsorted(self.cell_of_strip, cells, side="right") - 1, first)
         reach = np.append(0.0, self.strips.reach)
-        ranks = reach[first] + sampler.uniform(len(cells)) * (reach[last + 1] - reach[first])
+        ranks = reach[first] + share * (reach[last + 1] - reach[first])
         strip = np.clip(np.searchsorted(self.strips.reach, ranks, side="right"), first, last)
         width = self.strips.width[strip]
-        steps = np.minimum((sampler.uniform(len(cells)) * width).astype(np.int64), width - 1)
+        part = (ranks - reach[strip]) / np.maximum(reach[strip + 1] - reach[strip], 1e-300)
+        steps = np.clip((part * width).astype(np.int64), 0, width - 1)
         codes: Codes = self.strips.low[strip] + steps
         return codes
 
@@ -101,6 +109,42 @@ class ByRank(_InCells):
         codes = np.empty(len(keys), np.int64)
         codes[words.astype(np.int64)] = self.strips.values(len(keys), phase, sampler)
         return codes
+
+
+@dataclass(frozen=True)
+class ByPlace(ByRank):
+    """Numbers by the place that a row has in its cell among all rows of the model, whichever are drawn."""
+
+    edges: Floats  # cells x inner edges: latent values, jitter included, between equal shares of a cell's rows
+
+    @classmethod
+    def of(cls, law: ByRank, cells: NDArray[Any], latent: Floats, weights: Floats) -> ByPlace:
+        """By all rows of a model."""
+        jitter, shares = _NORMAL[8::16], np.arange(1, PLACES) / PLACES
+        edges = np.tile(np.interp(shares, _SHARES, _NORMAL), (law.cell_count, 1))
+        for cell in np.unique(cells):
+            rows = np.flatnonzero(cells == cell)
+            spread = (latent[rows, None] + jitter).ravel()
+            order = np.argsort(spread)
+            reach = np.cumsum(np.repeat(weights[rows], len(jitter))[order])
+            if reach[-1] > 0:
+                edges[cell] = np.interp(shares * reach[-1], reach, spread[order])
+        return cls(law.strips, law.cell_of_strip, law.cell_count, edges)
+
+    def chances(self, cell: int, latent: Floats) -> Floats:
+        """How likely rows of a cell are in each of its places: rows x places."""
+        below = np.interp(self.edges[cell] - latent[:, None], _NORMAL, _SHARES, left=0.0, right=1.0)
+        return np.diff(below, axis=1, prepend=0.0, append=1.0)
+
+    def handed_out(self, keys: Keys, phase: float, sampler: Sampler) -> Codes:
+        """One value for each row."""
+        cells = keys.astype(np.int64) >> self._latent_bits
+        inside = (keys & np.uint16((1 << self._latent_bits) - 1)) - float(1 << self._latent_bits >> 1)
+        latent = (inside + sampler.uniform(len(keys))) / self._unit + _NORMAL[sampler.words(len(keys), 1)]
+        # One list for all cells, each a step above the one before.
+        steps = (np.clip(self.edges, -_REACH, _REACH) + 4 * _REACH * np.arange(self.cell_count)[:, None]).ravel()
+        places = np.searchsorted(steps, np.clip(latent, -_REACH, _REACH) + 4 * _REACH * cells) - cells * (PLACES - 1)
+        return self.at(cells, (places + sampler.uniform(len(keys))) / PLACES)
 
 
 @dataclass(frozen=True)
@@ -151,10 +195,13 @@ class ByCell(_InCells):
 Law = ByRank | ByCell
 
 
-def law_of(marginal: Marginal) -> Law:
+def law_of(marginal: Marginal, rows: tuple[NDArray[Any], Floats, Floats] | None = None) -> Law:
+    """`rows`: cells, latent values and weights of all rows of a model, where values are to stay at their places."""
     strips = marginal.strips()
-    law = ByRank if marginal.ordered else ByCell
-    return law(strips, marginal.cell_of(strips.low), marginal.cell_count)
+    if not marginal.ordered:
+        return ByCell(strips, marginal.cell_of(strips.low), marginal.cell_count)
+    law = ByRank(strips, marginal.cell_of(strips.low), marginal.cell_count)
+    return law if rows is None else ByPlace.of(law, *rows)
 
 
 @dataclass(frozen=True)

@@ -20,26 +20,25 @@ from rankveil.declare.domain import Grid
 from rankveil.declare.schema import Column
 from rankveil.fit.density import System, fit_densities
 from rankveil.fit.labels import Labels, fit_labels
-from rankveil.fit.marginal import Marginal, marginal_of
+from rankveil.fit.marginal import Finest, Marginal, marginal_of
 from rankveil.fit.prior import Evidence, curves
 from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
 from rankveil.fit.threads import on_one_thread
 from rankveil.measure.measurements import ColumnMeasurement, Level, NoiseLaw
-from rankveil.rules import CURVE_POINTS, FALSE_ALARMS, FEW_VALUES, MOST_CELLS
+from rankveil.rules import CURVE_POINTS, FALSE_ALARMS, MOST_CELLS
 
 Bools = NDArray[np.bool_]
 Edges = NDArray[np.int64]
 
 _EVERYWHERE = 1e-8  # of the records are expected evenly spread, so that no cell is impossible
+_FEW = 5  # values: of fewer there is no third derivative, and they are fitted like labels
 _SUM = 0.05  # deviation of n, in deviations of a count: nearly none
 
 
 @on_one_thread
-def fit_columns(
-    measured: Mapping[str, ColumnMeasurement], rows: int, *, most_cells: int, least_mass: float
-) -> dict[str, Marginal]:
-    """Every column's marginal; `most_cells` and `least_mass` are of base cells."""
+def fit_columns(measured: Mapping[str, ColumnMeasurement], rows: int, finest: Finest) -> dict[str, Marginal]:
+    """Every column's marginal."""
     few = {name: each for name, each in measured.items() if not _has_axis(each.column)}
     masses = dict(zip(few, fit_labels([_labels(each, rows) for each in few.values()]), strict=True))
     seen = {name: _observed(each, rows) for name, each in measured.items() if name not in few}
@@ -57,13 +56,11 @@ def fit_columns(
     for name, each in measured.items():
         shape = segments[name] if name in segments else masses[name]
         covering = each.levels[_covering(each) - 1]
-        found[name] = marginal_of(each.column, shape, covering.deviation**2, most_cells, least_mass)
+        found[name] = marginal_of(each.column, shape, covering.deviation**2, finest)
     return found
 
 
-def even_columns(
-    measured: Mapping[str, ColumnMeasurement], rows: int, *, most_cells: int, least_mass: float
-) -> dict[str, Marginal]:
+def even_columns(measured: Mapping[str, ColumnMeasurement], rows: int, finest: Finest) -> dict[str, Marginal]:
     """Marginals of columns of which nothing is known: every value as likely as every other. For dry runs."""
     found: dict[str, Marginal] = {}
     for name, each in measured.items():
@@ -74,7 +71,7 @@ def even_columns(
         shape: Segments | Floats = mass
         if isinstance(each.column.domain, Grid):
             shape = _segments(each.column, np.array([0]), np.array([size]), mass)
-        found[name] = marginal_of(each.column, shape, level.deviation**2, most_cells, least_mass)
+        found[name] = marginal_of(each.column, shape, level.deviation**2, finest)
     return found
 
 
@@ -82,7 +79,7 @@ def even_columns(
 
 
 def _has_axis(column: Column) -> bool:
-    return isinstance(column.domain, Grid) and Axis.of(column).size >= FEW_VALUES
+    return isinstance(column.domain, Grid) and Axis.of(column).size >= _FEW
 
 
 def _labels(each: ColumnMeasurement, rows: int) -> Labels:

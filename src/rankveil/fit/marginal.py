@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from rankveil.declare import Column
 from rankveil.declare.axis import Axis
-from rankveil.declare.domain import MISSING, Codes, Grid, Nominal
+from rankveil.declare.domain import MISSING, Codes, Domain, Grid, Nominal
 from rankveil.fit.cells import Groups, group_nominal, group_ordered
 from rankveil.fit.segments import Segments, disjoint, tilts
 from rankveil.fit.simplex import Floats
@@ -29,6 +30,18 @@ SmallCells = NDArray[np.unsignedinteger[Any]]
 
 _STEPS_OF_A_SLOPE = 16
 _FEW_EDGES = 32
+
+
+@dataclass(frozen=True)
+class Finest:
+    """How fine base cells may be: at most so many of a column of numbers and of one of labels, none lighter."""
+
+    numbers: int
+    labels: int
+    least_mass: float = 0.0
+
+    def of(self, domain: Domain) -> int:
+        return self.numbers if isinstance(domain, Grid) and domain.labels is None else self.labels
 
 
 class _Replaceable:
@@ -170,10 +183,10 @@ class OrderedMarginal(_Replaceable):
     def code_count(self) -> int:
         return self.size + self.special
 
-    def group(self, most: int, least: float) -> Groups:
+    def group(self, most: int) -> Groups:
         """Base cells in fewer groups; special values and missing stay by themselves."""
         ordinary = self.cell_count - self.apart
-        groups = group_ordered(self.mass[:ordinary], max(most - self.apart, 1), least)
+        groups = group_ordered(self.mass[:ordinary], max(most - self.apart, 1))
         return np.append(groups, groups.max() + 1 + np.arange(self.apart))
 
     def strips(self) -> Strips:
@@ -286,10 +299,10 @@ class NominalMarginal(_Replaceable):
     def code_count(self) -> int:
         return len(self._cell) - int(self.null)
 
-    def group(self, most: int, least: float) -> Groups:
+    def group(self, most: int) -> Groups:
         if not self.null:
-            return group_nominal(self.mass, most, least)
-        groups = group_nominal(self.mass[:-1], max(most - 1, 1), least)
+            return group_nominal(self.mass, most)
+        groups = group_nominal(self.mass[:-1], max(most - 1, 1))
         return np.append(groups, groups.max() + 1)
 
     def strips(self) -> Strips:
@@ -341,17 +354,15 @@ class NominalMarginal(_Replaceable):
 Marginal = OrderedMarginal | NominalMarginal
 
 
-def marginal_of(
-    column: Column, shape: Segments | Floats, variance: float, most_cells: int, least_mass: float
-) -> Marginal:
+def marginal_of(column: Column, shape: Segments | Floats, variance: float, finest: Finest) -> Marginal:
     """A column's marginal from masses of ranges of codes, or of its labels."""
     null = column.allows_null
     if isinstance(shape, Segments):
         return OrderedMarginal(
             Axis.of(column).size,
             shape,
-            most_cells=most_cells,
-            least_mass=least_mass,
+            most_cells=finest.of(column.domain),
+            least_mass=finest.least_mass,
             cell_variance=variance,
             null=null,
             cuts=column.told_apart,
@@ -360,8 +371,8 @@ def marginal_of(
     taxonomy = column.domain.taxonomy if isinstance(column.domain, Nominal) else None
     return NominalMarginal(
         shape.astype(np.float64),
-        most_cells=most_cells,
-        least_mass=least_mass,
+        most_cells=finest.of(column.domain),
+        least_mass=finest.least_mass,
         label_variance=variance,
         null=null,
         taxonomy=taxonomy,

@@ -208,7 +208,10 @@ class Mover:
 
 def _log_uniform(count: int, sampler: Sampler) -> NDArray[np.float32]:
     """Logarithms of uniform numbers, on a grid of 2**-32."""
-    return np.log((sampler.words(count, 4).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-32))
+    log_uniform: NDArray[np.float32] = np.log(
+        (sampler.words(count, 4).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-32)
+    )
+    return log_uniform
 
 
 def tied_blocks(ties: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rankveil.declare import Column
 from rankveil.declare.axis import Axis
 from rankveil.declare.domain import Grid
-from rankveil.fit.marginal import Marginal, marginal_of
+from rankveil.fit.marginal import Finest, Marginal, marginal_of
 from rankveil.fit.segments import Segments
 from rankveil.measure.budget import Budget, Mechanism, Noise, Price
 from rankveil.measure.counts import Counts
@@ -193,14 +193,14 @@ def _search(levels: list[Level], counts: Counts, price: Price, source: RandomSou
 _SURE = 1e-6  # variance of a count that everyone knows
 
 
-def exact_column(counts: Counts, rows: int, *, most_cells: int, least_mass: float) -> Marginal:
+def exact_column(counts: Counts, finest: Finest) -> Marginal:
     """The marginal of a public column, which everyone knows: no noise and no price."""
     column = counts.grid.column
     if not isinstance(column.domain, Grid):
-        return marginal_of(column, counts.per_cell.astype(np.float64), _SURE, most_cells, least_mass)
+        return marginal_of(column, counts.per_cell.astype(np.float64), _SURE, finest)
     some = np.flatnonzero(counts.present)
     edges = np.arange(counts.grid.size + 1) if counts.grid.edges is None else counts.grid.edges
     mass = counts.present[some].astype(np.float64)
     special = counts.apart[: counts.grid.special].astype(np.float64)
     segments = Segments(edges[some], edges[some + 1], mass, float(counts.missing), special)
-    return marginal_of(column, segments, _SURE, most_cells, least_mass)
+    return marginal_of(column, segments, _SURE, finest)

@@ -12,7 +12,7 @@ from rankveil.declare import Column
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.fit.cells import group_nominal
 from rankveil.fit.column import fit_columns
-from rankveil.fit.marginal import Marginal, NominalMarginal, OrderedMarginal
+from rankveil.fit.marginal import Finest, Marginal, NominalMarginal, OrderedMarginal
 from rankveil.measure.budget import Price
 from rankveil.measure.columns import column_note, exact_column, first_question, measure_columns
 from rankveil.measure.counts import CountGrid, Counts
@@ -40,7 +40,7 @@ def counts_of(column: Column, codes: Values) -> Counts:
 
 def fitted(column: Column, codes: Values, price: Price, seed: int = 1, cells: int = 16) -> Marginal:
     measured = measure_columns({"x": counts_of(column, codes)}, len(codes), {"x": price}, SeededSource(seed))
-    return fit_columns(measured, len(codes), most_cells=cells, least_mass=len(codes) / 64)["x"]
+    return fit_columns(measured, len(codes), Finest(cells, cells, len(codes) / 64))["x"]
 
 
 def shapes() -> dict[str, tuple[Column, Values]]:
@@ -161,7 +161,7 @@ def test_a_dry_run_on_nothing_asks_what_was_announced(shape: str, price: Price) 
 
 def test_a_public_column_is_kept_exactly() -> None:
     column, codes = shapes()["values, some missing"]
-    marginal = exact_column(counts_of(column, codes), ROWS, most_cells=100, least_mass=0.0)
+    marginal = exact_column(counts_of(column, codes), Finest(100, 100))
     assert marginal.mass[-1] == (codes == -1).sum()
     assert mass_at(marginal, 24) == pytest.approx((codes == 24).mean())
 
@@ -177,7 +177,7 @@ def test_a_marginal_with_other_masses_leaves_the_first_as_it_was() -> None:
 
 def test_more_base_cells_than_a_byte_holds() -> None:
     codes = np.arange(ROWS) % 1000
-    marginal = exact_column(counts_of(number(999), codes), ROWS, most_cells=1024, least_mass=1.0)
+    marginal = exact_column(counts_of(number(999), codes), Finest(1024, 1024, 1.0))
     assert isinstance(marginal, OrderedMarginal)
     assert marginal.cell_count == 1000
     assert marginal.small_cell_of(np.arange(1000)).tolist() == list(range(1000))
