@@ -71,7 +71,7 @@ def marginals_of(dataset: Dataset, epsilon: int) -> dict[str, Marginal]:
 def asked(marginals: dict[str, Marginal]) -> list[dict[Columns, Grouping]]:
     """All pairs, which may be counted in bundles; triples; and both over groups of cells."""
     pairs = list(combinations(marginals, 2))
-    groups = {name: marginal.group(5) for name, marginal in marginals.items()}
+    groups = {name: marginal.group(5, 0.0) for name, marginal in marginals.items()}
     grouped = {columns: tuple(groups[name] for name in columns) for columns in [*pairs[::2], *TRIPLES]}
     return [dict.fromkeys(pairs), dict.fromkeys(TRIPLES), grouped]
 

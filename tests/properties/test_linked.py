@@ -99,7 +99,7 @@ def test_replacing_one_record_changes_tables_of_two_and_three_columns_by_at_most
         name: [*column[:row], new, *column[row + 1 :]]
         for (name, column), new in zip(RECORDS.items(), record, strict=True)
     }
-    coarse = {columns: tuple(MARGINALS[name].group(most) for name in columns) for columns in WANTED}
+    coarse = {columns: tuple(MARGINALS[name].group(most, 0.0) for name in columns) for columns in WANTED}
     for grouping in (dict.fromkeys(WANTED), coarse):
         before, after = (count_tables(dataset_of(each, COLUMNS), MARGINALS, grouping) for each in (RECORDS, changed))
         for columns in WANTED:
@@ -110,7 +110,7 @@ def test_replacing_one_record_changes_tables_of_two_and_three_columns_by_at_most
 
 def test_cells_put_together_after_counting_are_the_cells_counted_together() -> None:
     dataset = dataset_of(RECORDS, COLUMNS)
-    coarse = {columns: tuple(MARGINALS[name].group(4) for name in columns) for columns in WANTED}
+    coarse = {columns: tuple(MARGINALS[name].group(4, 0.0) for name in columns) for columns in WANTED}
     fine = count_tables(dataset, MARGINALS, dict.fromkeys(WANTED))
     at_once = count_tables(dataset, MARGINALS, coarse)
     for columns, groups in coarse.items():

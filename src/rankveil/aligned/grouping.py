@@ -149,7 +149,7 @@ def _single(marginals: Mapping[str, Marginal], epsilon: Fraction) -> Linkage:
 
 
 def _grouping(marginal: Marginal, most: int) -> Grouping:
-    groups = np.zeros(marginal.cell_count, np.int64) if most == 1 else marginal.group(most)
+    groups = np.zeros(marginal.cell_count, np.int64) if most == 1 else marginal.group(most, 0.0)
     mass = marginal.mass / marginal.mass.sum()
     if not marginal.ordered:
         return Grouping(groups, mass, 1.0 - np.eye(len(mass)))

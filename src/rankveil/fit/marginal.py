@@ -183,10 +183,10 @@ class OrderedMarginal(_Replaceable):
     def code_count(self) -> int:
         return self.size + self.special
 
-    def group(self, most: int) -> Groups:
+    def group(self, most: int, least: float) -> Groups:
         """Base cells in fewer groups; special values and missing stay by themselves."""
         ordinary = self.cell_count - self.apart
-        groups = group_ordered(self.mass[:ordinary], max(most - self.apart, 1))
+        groups = group_ordered(self.mass[:ordinary], max(most - self.apart, 1), least)
         return np.append(groups, groups.max() + 1 + np.arange(self.apart))
 
     def strips(self) -> Strips:
@@ -299,10 +299,10 @@ class NominalMarginal(_Replaceable):
     def code_count(self) -> int:
         return len(self._cell) - int(self.null)
 
-    def group(self, most: int) -> Groups:
+    def group(self, most: int, least: float) -> Groups:
         if not self.null:
-            return group_nominal(self.mass, most)
-        groups = group_nominal(self.mass[:-1], max(most - 1, 1))
+            return group_nominal(self.mass, most, least)
+        groups = group_nominal(self.mass[:-1], max(most - 1, 1), least)
         return np.append(groups, groups.max() + 1)
 
     def strips(self) -> Strips:

@@ -45,7 +45,7 @@ def divide(budget: Budget, rows: int, schema: Schema) -> Division:
     deviation = budget.part(Fraction(1, 2)).on_counts(columns - 1).deviation
     reach = rows / deviation
     if reach >= rules.RECORDS_FOR_TABLES:
-        finest = _base_cells(reach, columns)
+        finest = _base_cells(reach, columns, rules.LEAST_MASS * deviation)
         for_columns = _share_of_columns(schema, budget.whole, finest, reach)
         for_choice = rules.FOR_CHOICE[budget.whole.unit]
         in_triple = rules.CELLS_PER_REACH * reach * math.sqrt(rules.FOR_SECOND_ROUND)
@@ -63,11 +63,12 @@ def divide(budget: Budget, rows: int, schema: Schema) -> Division:
     return Division("none", coarse, Fraction(1))
 
 
-def _base_cells(reach: float, columns: int) -> Finest:
+def _base_cells(reach: float, columns: int, least_mass: float) -> Finest:
     """Of numbers, as many as the finest two-way table could use; labels are themselves; as far as memory allows."""
     memory = max(math.sqrt(rules.MOST_PAIR_CELLS / math.comb(columns, 2)), 2.0)
     most = round(min(memory, rules.MOST_BASE_CELLS))
-    return Finest(min(max(round(math.sqrt(rules.CELLS_PER_REACH * reach)), rules.FEWEST_BASE_CELLS), most), most)
+    numbers = max(round(math.sqrt(rules.CELLS_PER_REACH * reach)), rules.FEWEST_BASE_CELLS)
+    return Finest(min(numbers, most), most, least_mass)
 
 
 def _share_of_columns(schema: Schema, whole: Price, finest: Finest, reach: float) -> Fraction:

@@ -121,7 +121,7 @@ class _Asking:
     asked: dict[str, ColumnMeasurement] = field(default_factory=dict)
     tables: list[TableMeasurement] = field(default_factory=list)
     signs: SignProducts | None = None
-    grouped: dict[tuple[str, int], Groups] = field(default_factory=dict)  # groups that were made before
+    grouped: dict[tuple[str, int, int], Groups] = field(default_factory=dict)  # groups that were made before
 
     def answered(self) -> Measurements:
         return Measurements(
@@ -188,7 +188,7 @@ class _Asking:
         self._note_choice(price, f"choice among {len(pairs)} pairs")
         deviation = self._deviation(for_tables / len(self.marginals))
         cells = [
-            math.prod(_sizes(self._groups(pair, self._most_cells(deviation, strength))))
+            math.prod(_sizes(self._groups(pair, self._most_cells(deviation, strength), deviation)))
             for pair, strength in zip(pairs, scores.strength, strict=True)
         ]
         chosen = choose(pairs, scores, cells, self._weights(pairs), self.budget.part(for_tables))
@@ -205,7 +205,7 @@ class _Asking:
             return
         model = fit(self.answered(), Sampler(self.source), rules.ROWS_BETWEEN_ROUNDS)
         deviation = self._deviation(for_tables / len(self.marginals))
-        groups = {triple: self._groups(triple, self._most_cells(deviation, 0.0)) for triple in triples}
+        groups = {triple: self._groups(triple, self._most_cells(deviation, 0.0), deviation) for triple in triples}
         exact = count_tables(self.dataset, self.marginals, groups)
         price = self.budget.spend(for_choice, "choice of triples")
         scores = noisy_scores(
@@ -224,7 +224,7 @@ class _Asking:
 
     def _ask_table(self, columns: Columns, exact: NDArray[np.int64], share: Fraction, strength: float) -> None:
         deviation = self._deviation(share)
-        groups = self._groups(columns, self._most_cells(deviation, strength))
+        groups = self._groups(columns, self._most_cells(deviation, strength), deviation)
         self._add_table(columns, groups, grouped(exact, groups), share)
 
     def _add_table(
@@ -331,7 +331,7 @@ class _Asking:
         occupied = max(1 - strength, 1 / rules.MOST_BASE_CELLS)
         return min(rules.CELLS_PER_REACH * self.rows / deviation, self.rows / rules.RECORDS_PER_CELL) / occupied
 
-    def _groups(self, columns: Columns, most: float) -> tuple[Groups, ...]:
+    def _groups(self, columns: Columns, most: float, deviation: float) -> tuple[Groups, ...]:
         """Groups of base cells so that the table has at most so many cells, the longest columns cut first."""
         sizes = [self.marginals[name].cell_count for name in columns]
         limit, left = float(max(sizes)), most
@@ -341,12 +341,14 @@ class _Asking:
                 limit = max(2.0, even)
                 break
             left /= size
-        return tuple(self._group(name, min(size, int(limit))) for name, size in zip(columns, sizes, strict=True))
+        least = rules.LEAST_MASS * deviation
+        return tuple(self._group(name, min(size, int(limit)), least) for name, size in zip(columns, sizes, strict=True))
 
-    def _group(self, name: str, size: int) -> Groups:
-        if (name, size) not in self.grouped:
-            self.grouped[name, size] = self.marginals[name].group(size)
-        return self.grouped[name, size]
+    def _group(self, name: str, size: int, least: float) -> Groups:
+        key = (name, size, round(least))
+        if key not in self.grouped:
+            self.grouped[key] = self.marginals[name].group(size, float(key[2]))
+        return self.grouped[key]
 
     def _independent(self, columns: Columns, groups: tuple[Groups, ...] | None = None) -> Floats:
         """The table that independence would give, but for the plan's rules, over base cells or groups of them."""

@@ -154,7 +154,7 @@ def test_base_cells_are_cut_where_the_plan_says_and_special_values_have_cells_of
     assert cells[-3:].tolist() == [ordinary, ordinary + 1, ordinary + 2]
     assert len({cells[0], cells[1], cells[3]}) == 3 and cells[1] == cells[2]
     assert (made.cell_table()[codes] == cells).all()
-    groups = made.group(3)
+    groups = made.group(3, 1.0)
     assert len(set(groups[-3:].tolist())) == 3 and not set(groups[-3:]) & set(groups[:-3])
     assert (made.signs()[-3:] == 0).all()
     assert set(made.probes(3).tolist()) >= {0, 14, 15, 99, 100, 101, MISSING}
