@@ -33,9 +33,6 @@ price cost more than they show. With pure ε a part of the price is worth its sq
 FOR_CELLS = Fraction(85, 100)
 """Part of the price for cells that are counted whatever the answers, where heavy ones are looked into."""
 
-FOR_PIECES = Fraction(2, 3)
-"""Part of the rest for the pieces of heavy cells; what is left searches for single codes."""
-
 GROUPS_FROM = {"epsilon": 72, "rho": 16}
 """Cells from which groups of them are counted too: sums over many noisy cells are worse than one noisy sum."""
 
@@ -45,8 +42,8 @@ GROUP_SIZE, FOR_GROUPS = 8, Fraction(1, 3)
 HEAVY = 4.0
 """Deviations of the next level's noise above which a cell is looked into."""
 
-PIECES, SEARCH_PIECES = 6, 32
-"""Pieces of a heavy cell, and on the levels of the search: more pieces cost no budget, more levels do."""
+PIECES = 32
+"""Pieces of a heavy cell: more pieces cost no budget, more levels do."""
 
 SHARE_GROWS_UNTIL = 40
 """Values of a column up to which its part of the budget grows."""

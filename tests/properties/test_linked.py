@@ -357,7 +357,7 @@ def test_the_parts_of_a_division_add_up_to_the_whole_and_read_no_data(
     assert division.columns + division.signs + division.choice + division.tables == 1
     assert min(division.columns, division.signs, division.choice, division.tables) >= 0
     assert division.columns > 0
-    assert 2 <= division.cells <= rules.MOST_BASE_CELLS
+    assert 2 <= division.finest.numbers <= division.finest.labels <= rules.MOST_BASE_CELLS
     assert division == divide(budget, rows, columns_of(sizes))
 
 
