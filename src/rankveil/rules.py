@@ -23,8 +23,8 @@ AXIS_EVEN = 0.3
 CELLS_PER_ROOT_REACH = 2.5
 """Cells of a wide column, per square root of its records per deviation of noise: at least 6, at most `MOST_CELLS`."""
 
-FEWEST_CELLS, MOST_CELLS = 6, 128
-"""Cells of a wide column. Beyond the second number heavy cells are looked into instead: a fit costs the cube of it."""
+FEWEST_CELLS = 6
+"""Cells of a wide column, at least."""
 
 LOOK_INTO_FROM = {"epsilon": 1000, "rho": 300}
 """Records per deviation of noise from which a wide column's heavy cells are looked into; below, levels that share the
@@ -53,21 +53,9 @@ SHARE_GROWS_UNTIL = 40
 CURVE_POINTS = 32
 """Cells at least in which a wide column is fitted, however few were counted: what is inside follows the prior."""
 
-FALSE_ALARMS = 0.01
-"""Chance, per column and level, that noise alone is taken for a spike."""
-
-BELLS, SPREADS_OF_REACH = (0.02, 0.04, 0.08, 0.16), (0.5, 1.0, 2.0)
-"""Of the prior's curves, by evidence: widths of bells, in parts of the axis; how alike columns reach, in logarithms. A
-bell as wide as a third of the axis more than doubles the error of variances on Census at ε = 0.1."""
-
-AT_ZERO = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
-"""Of the prior's curves, by evidence: share of an amount's records that are zero."""
-
-SMOOTHNESS = tuple(10 ** (exponent * 1.5) for exponent in range(-6, 2))
-"""Weight of third derivatives along an axis from 0 to 1, by evidence."""
-
-ROUGHNESS, ROUGHNESS_OF_LABELS = (0.02, 0.1, 0.5, 2.0), (0.1, 0.5, 1.5, 3.0)
-"""Deviation of what cells and labels have for themselves, in logarithms, by evidence."""
+BELLS = (0.02, 0.04, 0.08, 0.16)
+"""Of the prior's curves, by evidence: widths of bells, in parts of the axis. A bell as wide as a third of the axis more
+than doubles the error of variances on Census at ε = 0.1."""
 
 ALREADY_IN_CURVE = 16.0
 """Times that height, slope and curvature, which the prior's curve has already, are less likely than the next wave."""
@@ -76,9 +64,6 @@ ALREADY_IN_CURVE = 16.0
 
 FOR_BOUNDS = Fraction(1, 10)
 """Part of the budget for bounds that the plan does not know, all of them together."""
-
-BOUNDS_TOO_WIDE = 0.1
-"""Chance that noise alone makes a private bound wider than it need be."""
 
 FOR_CHOICE = {"epsilon": Fraction(15, 100), "rho": Fraction(3, 100)}
 """Part of the budget for scores of candidates. With pure ε noise on many scores grows as their number, not its root."""
@@ -104,15 +89,6 @@ FOR_SIGNS = Fraction(1, 5)
 LARGEST_SIGN_NOISE = 0.4
 """Of the records: deviation of a sign product beyond which it says nothing, and nothing links columns."""
 
-FOR_ROWS = Fraction(1, 50)
-"""Part of the budget for the number of rows, where that is not public: its noise moves totals, and hardly a share."""
-
-MOST_NOISE_ON_ROWS = 1_000_000
-"""Rows: deviation of noise on their number beyond which a release is refused, for it might be as long as that."""
-
-INTEREST = 4.0
-"""How many times a table counts that the plan is interested in."""
-
 # -- sizes of tables --------------------------------------------------------------------------------------------------
 
 CELLS_PER_REACH = 0.3
@@ -131,23 +107,11 @@ WORTH_OF_TRIPLES = 0.0125
 """Of the records: noise on a parity of three columns up to which they are measured. On NLTCS they gain a quarter of the
 three-way TV where their noise is half of that, and lose 3 % where it is a little more."""
 
-FEWEST_YES_NO = 3
-"""Yes/no columns from which parities replace tables: with two, a parity is half of a table."""
-
 # -- fitting ----------------------------------------------------------------------------------------------------------
 
 FEWEST_NEIGHBOURS, ALIKE = 4, 2
 """Cells of an ordered column from which departures along it are taken to be smooth; times that a cell may be heavier or
 lighter than usual to be one of them: cells are cut to equal masses, so what is heavier is a single value."""
-
-DECAYS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
-"""How fast departures lose their waves, by evidence: 0 is no smoothness at all."""
-
-STRENGTHS = tuple(10 ** (exponent / 2) for exponent in range(-8, 5))
-"""Variance of relative departures, by evidence."""
-
-EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)
-"""Deviations: limits below which cells of a sparse table may be emptied; the one with the least estimated risk is."""
 
 SETTLING_PULL = 10.0
 """How strongly rows are pulled where cells have too few of them, at last: 1 loses 16 % on Adult at ε = 10."""
@@ -159,6 +123,49 @@ variance. And the deviations from which what was measured beyond the prior is dr
 MOST_UNMEASURED = 0.02
 """Of an estimate's variance: the part that no measured table fixes, up to which its interval is believed."""
 
+# -- grids on which evidence decides: twice as fine they do alike (docs/benchmarks.md), and take longer ----------------
+
+SPREADS_OF_REACH = (0.5, 1.0, 2.0)
+"""Of the prior's curves: how alike columns reach, in logarithms."""
+
+AT_ZERO = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
+"""Of the prior's curves, by evidence: share of an amount's records that are zero."""
+
+SMOOTHNESS = tuple(10 ** (exponent * 1.5) for exponent in range(-6, 2))
+"""Weight of third derivatives along an axis from 0 to 1, by evidence."""
+
+ROUGHNESS, ROUGHNESS_OF_LABELS = (0.02, 0.1, 0.5, 2.0), (0.1, 0.5, 1.5, 3.0)
+"""Deviation of what cells and labels have for themselves, in logarithms, by evidence."""
+
+DECAYS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""How fast departures lose their waves, by evidence: 0 is no smoothness at all."""
+
+STRENGTHS = tuple(10 ** (exponent / 2) for exponent in range(-8, 5))
+"""Variance of relative departures, by evidence."""
+
+EMPTY_BELOW = (1.0, 1.5, 2.0, 2.5)
+"""Deviations: limits below which cells of a sparse table may be emptied; the one with the least estimated risk is."""
+
+# -- levels that are stated, not tuned: how sure one wants to be, and what counts for how much ------------------------
+
+FALSE_ALARMS = 0.01
+"""Chance, per column and level, that noise alone is taken for a spike."""
+
+BOUNDS_TOO_WIDE = 0.1
+"""Chance that noise alone makes a private bound wider than it need be."""
+
+MOST_NOISE_ON_ROWS = 1_000_000
+"""Rows: deviation of noise on their number beyond which a release is refused, for it might be as long as that."""
+
+FOR_ROWS = Fraction(1, 50)
+"""Part of the budget for the number of rows, where that is not public: its noise moves totals, and hardly a share."""
+
+INTEREST = 4.0
+"""How many times a table counts that the plan is interested in."""
+
+FEWEST_YES_NO = 3
+"""Yes/no columns from which parities replace tables: with two, a parity is half of a table."""
+
 # -- limits of memory and work: larger is better, or no worse, and slower ---------------------------------------------
 
 ROUNDS, LAST_RAKES = 10, 12  # of fitting by moving rows; sweeps of weights at the end
@@ -168,6 +175,7 @@ SETTLING_SWEEPS, SETTLING_PARTS = 2, 8  # of moves that know which cells have to
 CONDITIONAL_SWEEPS = 20  # of moves for rows whose public columns are given: they start from independence
 MENDING_SWEEPS, FEW_BREAK = 50, 0.01  # of moves of rows that break rules, before they are fitted; part that may be left
 
+MOST_CELLS = 128  # of a wide column by itself: beyond, heavy ones are looked into; a fit costs the cube of it
 FEWEST_BASE_CELLS, MOST_BASE_CELLS = 16, 255  # of a column of numbers
 MOST_PAIR_CELLS = 1 << 23  # of all two-way tables together
 TRIPLES_PER_COLUMN = 12  # candidates of the second round ...
