@@ -7,7 +7,7 @@ Argument     Levels that are asked whatever the answers are histograms over publ
              public axis: for every list of earlier answers it is a histogram over fixed cells, T12 again. The levels'
              parts of the price add up to no more than the whole, along every list of answers (T2, T13, T14).
 Public rule  Labels and small domains: every value by itself, the whole price on one level. Wide domains: a first level
-             of as many cells as records per unit of noise warrant, and a search down to single codes.
+             of as many cells as records per unit of noise warrant, a second level, and a search down to single codes.
 Not covered  Which rows hold which values. What is made of the counts: fit/, which is post-processing.
 Arithmetic   Integer counts and exact integer noise.
 Theorems     T2, T12, T13, T14.
@@ -37,12 +37,14 @@ from rankveil.rules import (
     FEWEST_CELLS,
     FOR_CELLS,
     FOR_GROUPS,
+    FOR_PIECES,
     GROUP_SIZE,
     GROUPS_FROM,
     HEAVY,
     LOOK_INTO_FROM,
     MOST_CELLS,
     PIECES,
+    SEARCH_PIECES,
     SHARE_GROWS_UNTIL,
     SINGLE_VALUES,
 )
@@ -154,16 +156,17 @@ def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> 
             noisy, apart = np.split(noisy, [len(edges) - 1])
         levels.append(Level(edges[:-1], edges[1:], noisy, noise.deviation, noise.name))
     if asked.below is not None:
-        _search(levels, counts, asked.below, source)
+        _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source)
+        _search(levels, counts, asked.below * (1 - FOR_PIECES), source)
     return ColumnMeasurement(column, tuple(levels), apart, asked.levels[-1][1].deviation)
 
 
-def _refine(levels: list[Level], counts: Counts, price: Price, source: RandomSource) -> bool:
+def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, source: RandomSource) -> bool:
     """One more level inside the heavy cells of the last one; False if there are none."""
     above, axis = levels[-1], Axis.of(counts.grid.column)
     noise = price.on_counts()
     heavy = np.flatnonzero((above.noisy > HEAVY * noise.deviation) & (above.high - above.low > 1))
-    cells = [counts.snapped(axis.split(int(above.low[cell]), int(above.high[cell]), PIECES)) for cell in heavy]
+    cells = [counts.snapped(axis.split(int(above.low[cell]), int(above.high[cell]), pieces)) for cell in heavy]
     cells = [edges for edges in cells if len(edges) > 2]
     if not cells:
         return False
@@ -181,9 +184,9 @@ def _search(levels: list[Level], counts: Counts, price: Price, source: RandomSou
     alone = price.on_counts()
     heavy = above.noisy > HEAVY * alone.deviation
     widest = int((above.high - above.low)[heavy].max(initial=1))
-    depth = max(1, math.ceil(math.log(widest, PIECES) - 1e-9))
+    depth = max(1, math.ceil(math.log(widest, SEARCH_PIECES) - 1e-9))
     for _ in range(depth):
-        if not _refine(levels, counts, price / depth, source):
+        if not _refine(levels, counts, SEARCH_PIECES, price / depth, source):
             return
 
 
