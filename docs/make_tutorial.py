@@ -131,7 +131,7 @@ except rv.RankveilError as error:
 needs explicit consent:""",
     """# %
 try:
-    rv.release(table, plan.with_release(method="published:individual-ranking", k=50))
+    rv.release(table, plan.with_(method="published:individual-ranking", k=50))
 except rv.RankveilError as error:
     print(error)""",
     """## Where to go from here

@@ -104,7 +104,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
     elif table is not None:
         rows = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding).row_count()
     if rows is not None:
-        plan = plan.with_release(expected_rows=rows)
+        plan = plan.with_(expected_rows=rows)
     schema = declare_alone(plan)
     columns = {column.name: column for column in schema.protected}
     cluster_size = (plan.release.k or 1) if method.needs_clusters else 1
