@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
@@ -37,6 +38,7 @@ from rankveil.engines.source import MOST_COLUMNS
 from rankveil.errors import PlanError
 
 _LARGEST_PLAN = 8 << 20
+Amount = Decimal | float | str  # of ε or δ, as people write them
 TABLE_PART, PRIVACY_PART = "[table]", "[privacy]"  # how guesses of these parts are listed beside those about columns
 
 
@@ -59,7 +61,7 @@ class Plan(Entry):
         Traceback (most recent call last):
             ...
         rankveil.errors.PlanError: The plan has 2 mistakes:
-          release.epsilon: Input should be greater than or equal to 1E-9
+          release.epsilon: must be greater than or equal to 1E-9
           columns.age: upper is missing
         No file was written and no budget was spent.
         Every entry is described in docs/reference/plan.md.
@@ -318,6 +320,20 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "es" if noun[-1] == "s" else "s")
 
 
+_DAY, _ENTRIES = "must be a day such as 2031-12-31", "must hold entries: name = value"
+_IN_OUR_WORDS = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("decimal_type", "decimal_parsing"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("date_type", "date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"), _DAY),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), _ENTRIES),
+    "tuple_type": "must be a list",
+    "string_type": "must be a text",
+    "string_pattern_mismatch": "must be a single character that can separate fields",
+}
+_THEIRS = re.compile(r"^(?:[A-Z][a-z]*|Datetimes provided to dates|\w+ input) should ")
+
+
 def _explained(error: ValidationError) -> list[str]:
     """pydantic's findings in the words of the plan file, without the values that were found."""
     lines = []
@@ -332,6 +348,10 @@ def _explained(error: ValidationError) -> list[str]:
             "union_tag_not_found": "kind is missing (one of " + ", ".join(sorted(kinds)) + ")",
             "union_tag_invalid": "kind must be one of " + ", ".join(sorted(kinds)),
             "finite_number": "must be a finite number",
-        }.get(finding["type"], finding["msg"].removeprefix("Value error, "))
+            **_IN_OUR_WORDS,
+        }.get(
+            finding["type"],
+            _THEIRS.sub("must ", finding["msg"].removeprefix("Value error, ")).replace(" after validation", ""),
+        )
         lines.append(f"  {'.'.join(place) or 'plan'}: {message}")
     return lines

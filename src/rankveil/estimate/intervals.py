@@ -123,7 +123,7 @@ class Estimates:
 
 
 def estimate(
-    release: Release | Frame | str | Path, ask: str, *, target: Target = "table", level: float = 0.95
+    release: Release[Any] | Frame | str | Path, ask: str, *, target: Target = "table", level: float = 0.95
 ) -> Estimates:
     """What a release says about a question, with standard errors and intervals from its replicate weights.
 
