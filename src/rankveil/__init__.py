@@ -19,9 +19,11 @@ TYPE_CHECKING = False  # without `typing`, which takes longer to load than all t
 if TYPE_CHECKING:
     from rankveil.audit import AuditResult, audit
     from rankveil.audit.attack import attack
+    from rankveil.books import Books, ledger
     from rankveil.certificate import Certificate
     from rankveil.compare import Comparison, compare
     from rankveil.declare import Plan
+    from rankveil.declare.drafting import draft
     from rankveil.errors import RankveilError
     from rankveil.estimate import Estimates, estimate
     from rankveil.evaluate import Evaluation, evaluate
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS",
     "AuditResult",
+    "Books",
     "Certificate",
     "Comparison",
     "Estimates",
@@ -50,9 +53,11 @@ __all__ = [
     "attack",
     "audit",
     "compare",
+    "draft",
     "estimate",
     "evaluate",
     "fit",
+    "ledger",
     "preview",
     "release",
     "verify",
@@ -67,6 +72,7 @@ del _name
 __getattr__, __dir__ = lazily(
     __name__,
     audit="AuditResult audit",
+    books="Books ledger",
     certificate="Certificate",
     compare="Comparison compare",
     declare="Plan",
@@ -79,5 +85,5 @@ __getattr__, __dir__ = lazily(
     release="Release fit release",
     taxonomy="Taxonomy",
     verify="Verification verify",
-    **{"audit.attack": "attack"},
+    **{"audit.attack": "attack", "declare.drafting": "draft"},
 )
