@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from rankveil.errors import RankveilError
     from rankveil.estimate import Estimates, estimate
     from rankveil.evaluate import Evaluation, evaluate
+    from rankveil.figure import Figure
     from rankveil.methods import METHODS
     from rankveil.model import Model
     from rankveil.preview import Preview, preview
     from rankveil.release import Release, fit, release
+    from rankveil.synthesizer import Synthesizer
     from rankveil.taxonomy import Taxonomy
     from rankveil.verify import Verification, verify
 
@@ -42,11 +44,13 @@ __all__ = [
     "Comparison",
     "Estimates",
     "Evaluation",
+    "Figure",
     "Model",
     "Plan",
     "Preview",
     "RankveilError",
     "Release",
+    "Synthesizer",
     "Taxonomy",
     "Verification",
     "__version__",
@@ -79,10 +83,12 @@ __getattr__, __dir__ = lazily(
     errors="RankveilError",
     estimate="Estimates estimate",
     evaluate="Evaluation evaluate",
+    figure="Figure",
     methods="METHODS",
     model="Model",
     preview="Preview preview",
     release="Release fit release",
+    synthesizer="Synthesizer",
     taxonomy="Taxonomy",
     verify="Verification verify",
     **{"audit.attack": "attack", "declare.drafting": "draft"},

@@ -19,7 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # From the bottom to the top. A module may import its own layer's package and whatever lies below.
 LAYERS = (
-    ("errors", "_lazy", "_version", "_arrow_memory", "fragments", "meaning", "temporary", "rules"),
+    ("errors", "_lazy", "_version", "_arrow_memory", "figure", "fragments", "meaning", "temporary", "rules"),
     ("taxonomy", "noise", "engines", "privacy"),
     ("ledger",),
     ("measure.accounting",),

@@ -141,6 +141,12 @@ def attack(
 ) -> Attack:
     """What an attacker who knows everyone else learns about one record of `table` under each method.
 
+        >>> found = rv.attack(people, plan, methods=["laplace", "published:individual-ranking"], k=5, sample=5)
+        >>> [method.method for method in found.methods]
+        ['laplace', 'published:individual-ranking']
+        >>> "INTERNAL" in found.note
+        True
+
     By default all methods that fit the plan, on `sample` random rows; `row` (the first one is 1) looks at one row and
     says what is left of its values. `epsilon` and `k` replace those of the plan. The result is internal.
     """

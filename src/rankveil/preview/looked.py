@@ -12,6 +12,7 @@ from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import Nominal
 from rankveil.declare.unit import A_ROW
 from rankveil.engines import open_table
+from rankveil.figure import Figure, plotted
 from rankveil.meaning import in_words
 from rankveil.measure.budget import Mechanism, Price
 from rankveil.methods import Method, method_named
@@ -54,6 +55,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Preview:
+    """What `preview` says: noise of every column and part of the budget, and what to expect.
+
+    >>> looked = rv.preview(plan, rows=500)
+    >>> looked.method.name, looked.epsilon, looked.rows
+    ('synthetic', '1', 500)
+    >>> looked.expectations[0].question
+    'a count over one column'
+    """
+
     method: Method
     epsilon: str | None
     delta: str | None
@@ -68,6 +78,14 @@ class Preview:
     meaning: str  # of ε; nothing for methods without a guarantee
     protects: str  # whom
     warnings: tuple[str, ...]
+
+    def plot(self) -> Figure:
+        """A chart: where the budget goes, and how much noise lies on each column.
+
+        >>> rv.preview(plan, rows=500).plot()
+        Figure: synthetic, ε = 1, 500 rows
+        """
+        return plotted("preview", self)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -92,7 +110,11 @@ class Preview:
 
 
 def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Preview:
-    """Noise per column and what is known of it, from the plan and the number of rows.
+    """Noise per column and what is known of it, from the plan and the number of rows; spends nothing.
+
+        >>> looked = rv.preview(plan, rows=500)
+        >>> [line.column for line in looked.lines[:3]]
+        ['age', 'sex', 'income']
 
     The rows of `table` are counted, nothing else of it is read; or `rows` says how many there are; or the plan's
     `expected_rows` does. Without any of them 10,000 are assumed, and what is said holds for so many. Where the plan
