@@ -29,9 +29,9 @@ class Synthesizer:
         '2'
 
     `fit` is `rankveil.fit`: it spends `epsilon` (and `delta`) of the table's budget, and is entered in the ledger.
-    Without `epsilon` it is the plan's. Without a plan, or with one that holds guesses, nothing is fitted: a plan guessed
-    from the data is not public (`rankveil.draft`, `Plan.confirm`). Parameters are kept as they are given, so that
-    `sklearn.base.clone` and searches over parameters work; every fit of a search spends its own budget.
+    Without `epsilon` it is the plan's. Without a plan, or with one that holds guesses, nothing is fitted: a plan
+    guessed from the data is not public (`rankveil.draft`, `Plan.confirm`). Parameters are kept as they are given, so
+    that `sklearn.base.clone` and searches over parameters work; every fit of a search spends its own budget.
     """
 
     model_: Model

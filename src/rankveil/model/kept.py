@@ -112,7 +112,7 @@ class Model:
     def table(self, columns: Sequence[str]) -> TableEstimate:
         """Counts of the cells of one to three columns: measured ones where there are, else those of the model.
 
-        >>> len(rv.fit(people, plan).table(["sex"]).cells)
+        >>> len(rv.fit(people, plan).table(["sex"]).texts())
         2
         """
         return estimated(self.measurements, self.fitted, [columns] if isinstance(columns, str) else columns)

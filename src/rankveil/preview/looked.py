@@ -61,7 +61,7 @@ class Preview:
     >>> looked.method.name, looked.epsilon, looked.rows
     ('synthetic', '1', 500)
     >>> looked.expectations[0].question
-    'a count over one column'
+    'noise on the count of one value'
     """
 
     method: Method

@@ -246,8 +246,9 @@ def _colour(values: list[dict[str, Any]]) -> Spec:
 
 def _lines(values: list[dict[str, Any]]) -> Spec:
     y = {"field": "mean", "type": "quantitative", "title": None, "scale": {"zero": True}, "axis": {"tickCount": 5}}
+    ticks = sorted({value["epsilon"] for value in values if value["epsilon"] is not None})
     x = {"field": "epsilon", "type": "quantitative", "title": "ε (log)", "scale": {"type": "log", "nice": False},
-         "axis": {"grid": False, "values": sorted({v["epsilon"] for v in values if v["epsilon"]}), "format": "~r"}}  # fmt: skip
+         "axis": {"grid": False, "values": ticks, "format": "~r"}}  # fmt: skip
     colour = {**_colour(values), "legend": {"orient": "bottom", "columns": 2}}
     with_budget = {"filter": "datum.epsilon != null"}
     return {
