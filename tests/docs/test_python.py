@@ -105,11 +105,18 @@ reveal_type(rv.release(polars.DataFrame(), plan, out="x").table)
 reveal_type(rv.evaluate)
 rv.release("people.csv", plan, epsylon=1)
 """
+ANY = "from typing import Any\ndef __getattr__(name: str) -> Any: ...\n"
 STUBS = {
-    "pandas/__init__.pyi": "from typing import Any\nclass DataFrame:\n    @property\n"
-    "    def shape(self) -> tuple[int, int]: ...\n    def to_dict(self, orient: str = ...) -> Any: ...\ndef __getattr__(name: str) -> Any: ...\n",
-    "pyarrow/__init__.pyi": "from typing import Any\nclass Table:\n    def __getattr__(self, name: str) -> Any: ...\n"
-    "def __getattr__(name: str) -> Any: ...\n",
+    "pandas/__init__.pyi": f"""{ANY}
+class DataFrame:
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    def to_dict(self, orient: str = ...) -> Any: ...
+""",
+    "pyarrow/__init__.pyi": f"""{ANY}
+class Table:
+    def __getattr__(self, name: str) -> Any: ...
+""",
 }
 
 

@@ -19,9 +19,9 @@ def draft(
 
         >>> drafted = rv.draft(people)
         >>> drafted
-        Plan of 3 columns for synthetic with ε = 1; 11 guesses to confirm
-        >>> drafted.guesses["age"]
-        ('kind', 'lower', 'upper', 'null')
+        Plan of 3 columns for synthetic with ε = 1; ... guesses to confirm
+        >>> sorted(drafted.guesses), "upper" in drafted.guesses["age"]
+        (['age', 'income', 'sex'], True)
         >>> rv.release(people, drafted)
         Traceback (most recent call last):
             ...

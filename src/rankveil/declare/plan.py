@@ -192,8 +192,8 @@ class Plan(Entry):
 
             >>> drafted = rv.draft(people)
             >>> drafted = drafted.confirm("age", lower=0, upper=120)
-            >>> drafted.confirm("sex", kind="category", categories=["f", "m", "x"]).guesses
-            {'income': ('kind', 'lower', 'upper', 'null')}
+            >>> drafted.confirm("sex", kind="category", categories=["f", "m", "x"])
+            Plan of 3 columns for synthetic with ε = 1; ... guesses to confirm
             >>> drafted.confirm().guesses
             {}
         """

@@ -59,7 +59,7 @@ class _Frame(Protocol):
 FrameT = TypeVar("FrameT", bound=_Frame)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release(Generic[T_co]):
     """A protected table and its certificate, as `release` gives them.
 
@@ -67,6 +67,8 @@ class Release(Generic[T_co]):
     of Spark is made when it is asked for its rows, and gives the same ones each time.
 
         >>> made = rv.release(people, plan)
+        >>> made
+        Release of 500 rows by synthetic with ε = 1
         >>> type(made.table).__name__, len(made.table)
         ('DataFrame', 500)
         >>> made.certificate.epsilon, made.certificate.differentially_private
@@ -78,6 +80,14 @@ class Release(Generic[T_co]):
     folder: Path | None = None
     model: Model | None = None  # where it was to be kept
     weights: pa.Table | None = None  # replicate weights of a release in memory, row by row
+
+    def __repr__(self) -> str:
+        said = self.certificate
+        held = (
+            f" with ε = {said.epsilon}" + ("" if said.delta is None else f", δ = {said.delta}") if said.epsilon else ""
+        )
+        where = "" if self.folder is None else f", in {self.folder}"
+        return f"Release of {said.rows:,} rows by {said.method}{held}{where}"
 
     def _repr_html_(self) -> str:
         """For notebooks: what holds, and the first rows of the protected table."""

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 _MOST_COLUMNS = 24  # of an evaluation, unless they are named
 _ACROSS = 3
 _PANEL = 240
-_NO_LABEL = {"title": None, "axis": {"ticks": False, "domain": False, "labelLimit": 220, "labelColor": INK}}
+_NO_LABEL = {
+    "title": None,
+    "axis": {"ticks": False, "domain": False, "labelLimit": 420, "labelColor": INK, "labelPadding": 6},
+}
 
 
 def _made(spec: Spec, title: str, note: str, *, internal: bool, about: str = "") -> Figure:
@@ -117,7 +120,7 @@ def preview(looked: Preview) -> Figure:
     """The budget as one bar, and the noise on each column."""
     noise = [
         {
-            "what": f"{each.column}: {each.question}",
+            "what": f"{each.column}: {each.question.removeprefix('noise on ')}",
             "share": min(max(each.relative, 0.0), 1.0),
             "answer": each.answer,
         }
@@ -135,7 +138,7 @@ def preview(looked: Preview) -> Figure:
     budget = "".join(f", {symbol} = {value}" for symbol, value in (("ε", looked.epsilon), ("δ", looked.delta)) if value)
     note = "From the plan and the number of rows: nothing else was read, nothing was spent."
     return _made(
-        {"vconcat": parts, "spacing": 30},
+        {"vconcat": parts, "spacing": 30, "resolve": {"legend": {"color": "independent"}}},
         f"{looked.method.name}{budget}, {rows}",
         note,
         internal=False,
@@ -163,7 +166,7 @@ def _split(looked: Preview) -> Spec:
             "order": {"field": "place"},
             "color": {"field": "for", "type": "nominal", "title": None,
                       "scale": {"domain": used, "range": list(SERIES[: len(used)])},
-                      "legend": {"orient": "bottom"}},
+                      "legend": {"orient": "bottom", "columnPadding": 40}},
         },
     }  # fmt: skip
 
@@ -187,7 +190,7 @@ def _noise(values: list[dict[str, Any]]) -> Spec:
                 "mark": {"type": "bar", "height": 9, "color": AFTER, "opacity": 0.75, "aria": False},
                 "encoding": {
                     "x": {"field": "share", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]},
-                          "axis": {"format": "~%", "tickCount": 4}},
+                          "axis": {"format": "~%", "values": [0, 0.5, 1]}},
                 },
             },
             {
@@ -225,9 +228,10 @@ def comparison(content: dict[str, Any], measure: str) -> Figure:
 
 def _mean(method: str, epsilon: str | None, setting: dict[str, Any], measure: str) -> dict[str, Any]:
     mean, spread = setting["mean"][measure], setting["spread"][measure] or 0.0
-    guarantee = "" if setting["differentially_private"] or method == "resampled" else " (no guarantee)"
+    chance = "the original, drawn again: what chance alone does"
+    called = method if setting["differentially_private"] else f"{method} (no guarantee)"
     return {
-        "method": method + guarantee,
+        "method": chance if method == "resampled" else called,
         "epsilon": None if epsilon is None else float(epsilon),
         "mean": mean,
         "low": max(mean - spread, 0.0),
@@ -249,7 +253,7 @@ def _lines(values: list[dict[str, Any]]) -> Spec:
     ticks = sorted({value["epsilon"] for value in values if value["epsilon"] is not None})
     x = {"field": "epsilon", "type": "quantitative", "title": "ε (log)", "scale": {"type": "log", "nice": False},
          "axis": {"grid": False, "values": ticks, "format": "~r"}}  # fmt: skip
-    colour = {**_colour(values), "legend": {"orient": "bottom", "columns": 2}}
+    colour = {**_colour(values), "legend": {"orient": "bottom", "columns": 2, "columnPadding": 40}}
     with_budget = {"filter": "datum.epsilon != null"}
     return {
         "width": 460,
@@ -274,7 +278,8 @@ def _dots(values: list[dict[str, Any]]) -> Spec:
 
 def _ranges(values: list[dict[str, Any]], y: Spec, middle: str, look: Spec) -> Spec:
     """A point and its interval for each line."""
-    x = {"type": "quantitative", "title": None, "scale": {"zero": False}, "axis": {"tickCount": 5, "gridColor": GRID}}
+    x = {"type": "quantitative", "title": None, "scale": {"zero": False, "padding": 12},
+         "axis": {"tickCount": 5, "gridColor": GRID}}  # fmt: skip
     return {
         "width": 380,
         "height": {"step": 26},

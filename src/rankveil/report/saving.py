@@ -28,13 +28,26 @@ def save(figure: Figure, path: Path) -> Path:
         )
     path = internal_path(path) if figure.internal else path
     if kind == ".html":
-        chart = inline({key: value for key, value in figure.spec.items() if key != "title"}, figure.title)
-        content = page("figure.html.jinja", title=figure.title, note=figure.note, internal=figure.internal, chart=chart)
-        write_bytes(path, content.encode())
+        write_bytes(path, _as_page(figure).encode())
         return path
     svg, png = drawn(figure.spec)
     write_bytes(path, png if kind == ".png" else f"<!-- {_comment(figure)} -->\n{svg}\n".encode())
     return path
+
+
+def _as_page(figure: Figure) -> str:
+    heading = figure.spec["title"]
+    chart = {key: value for key, value in figure.spec.items() if key != "title"}
+    # The page's font may be wider than the one that charts are laid out with: room for labels at their left.
+    chart["padding"] = {"left": 48, "right": 48, "top": 5, "bottom": 5}
+    return page(
+        "figure.html.jinja",
+        title=figure.title,
+        note=figure.note,
+        about=[line for line in heading["subtitle"] if line not in figure.note and "INTERNAL" not in line],
+        internal=figure.internal,
+        chart=inline(chart, figure.title),
+    )
 
 
 def _comment(figure: Figure) -> str:
