@@ -100,6 +100,11 @@ class Synthesizer:
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator  # who asks has it
+
+        return BaseEstimator.__sklearn_tags__(self)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name.
 
