@@ -57,8 +57,10 @@ class Books:
     named: bool = True  # a ledger that was named and is not there is a mistake, and none is made by looking
 
     def __repr__(self) -> str:
-        lines = ["  ".join(row).rstrip() for row in self.rows()]
-        return "\n".join([f"Ledger {self.path.name}", *lines])
+        lines = [list(HEADERS), *self.rows()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        shown = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        return "\n".join([f"Ledger {self.path.name}", *shown])
 
     def _repr_html_(self) -> str:
         return fragment("Ledger", warning=None, facts=[], table=(list(HEADERS), self.rows()))

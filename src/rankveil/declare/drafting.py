@@ -35,7 +35,9 @@ def draft(
     """
     opened = open_table(table, separator=separator, encoding=encoding)
     checked = Plan(release={"epsilon": epsilon, "method": method}, columns={"any": {"kind": "boolean"}}).release
-    plan = Plan.parse(text_of_draft(opened, method=checked.method, epsilon=f"{checked.epsilon:f}"), name="draft")
+    text = text_of_draft(opened, method=checked.method, epsilon=f"{checked.epsilon:f}")
+    plan = Plan.parse(text, name="draft")
+    plan._text = text
     said = {name: value for name, value in (("separator", separator), ("encoding", encoding)) if value is not None}
     if not said:
         return plan

@@ -101,6 +101,7 @@ class Plan(Entry):
 
     _folder: Path = PrivateAttr(default=Path())
     _file_sha256: str | None = PrivateAttr(default=None)
+    _text: str | None = PrivateAttr(default=None)  # of a draft, with its comments
 
     def __init__(self, /, **content: Any) -> None:
         self._filled(content, "The plan")
@@ -296,7 +297,7 @@ class Plan(Entry):
         """The text of its file."""
         from rankveil.declare.plan_file import plan_toml
 
-        return plan_toml(self)
+        return self._text or plan_toml(self)
 
     def _repr_html_(self) -> str:
         from rankveil.declare.shown import plan_fragment

@@ -31,7 +31,7 @@ def save_plan(plan: Plan, path: Path, *, overwrite: bool = False) -> None:
     """As a file, whole or not at all."""
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists already.", remedy="Give another name, or say overwrite=True.")
-    text = plan_toml(_moved(plan, path.parent))
+    text = str(_moved(plan, path.parent))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary_file(path.parent, internal=bool(plan.guesses)) as temporary:
@@ -46,13 +46,14 @@ def _moved(plan: Plan, folder: Path) -> Plan:
     """The same plan from another folder: what its relative paths name stays the same."""
     if folder.resolve() == plan.folder.resolve():
         return plan
-    content = plan.model_dump()
+    content, named_one = plan.model_dump(), False
     for entry in content["columns"].values():
         for part, key in ((entry, "taxonomy"), (entry, "taxonomy_labels"), (entry["derived"] or {}, "by")):
             named = part.get(key)
             if named is not None and (key != "by" or named.endswith(".csv")):
                 part[key] = Path(os.path.relpath((plan.folder / named).resolve(), folder.resolve())).as_posix()
-    return Plan.from_dict(content, folder=folder)
+                named_one = True
+    return Plan.from_dict(content, folder=folder) if named_one else plan
 
 
 def _parts(plan: Plan) -> Iterator[tuple[str, Mapping[str, Any]]]:

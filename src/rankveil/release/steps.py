@@ -83,11 +83,10 @@ class Release(Generic[T_co]):
 
     def __repr__(self) -> str:
         said = self.certificate
-        held = (
-            f" with ε = {said.epsilon}" + ("" if said.delta is None else f", δ = {said.delta}") if said.epsilon else ""
-        )
+        budget = [("ε", said.epsilon), ("δ", None if said.delta == "0" else said.delta)]
+        held = ", ".join(f"{symbol} = {amount}" for symbol, amount in budget if amount is not None)
         where = "" if self.folder is None else f", in {self.folder}"
-        return f"Release of {said.rows:,} rows by {said.method}{held}{where}"
+        return f"Release of {said.rows:,} rows by {said.method}{held and ' with '}{held}{where}"
 
     def _repr_html_(self) -> str:
         """For notebooks: what holds, and the first rows of the protected table."""

@@ -169,6 +169,16 @@ def test_a_saved_plan_is_read_back_as_the_same_plan(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
 
 
+def test_a_draft_is_saved_with_its_comments(tmp_path: Path) -> None:
+    frame = pa.table({"id": [f"P{place:05}" for place in range(300)], **PEOPLE})
+    plan = rv.draft(frame)
+    plan.save(tmp_path / "elsewhere" / "draft.toml")
+    text = (tmp_path / "elsewhere" / "draft.toml").read_text(encoding="utf-8")
+    assert text == str(plan)
+    assert text.count("\n# ") >= 2, "why a column is left out, and what is to be done"
+    assert "\n# " not in str(plan.confirm())
+
+
 def test_saving_replaces_nothing_unless_told_to(tmp_path: Path) -> None:
     made().save(tmp_path / "plan.toml")
     with pytest.raises(OutputError, match="exists already"):
