@@ -153,14 +153,20 @@ def _signature(name: str, each: Any) -> str:
     return line if len(line) <= WIDTH else f"{name}(\n" + "".join(f"    {word},\n" for word in words) + ")"
 
 
-class _Nothing:
+@dataclasses.dataclass(frozen=True)
+class _Shown:
+    text: str
+
     def __repr__(self) -> str:
-        return "..."
+        return self.text
 
 
 def _plain(default: Any) -> Any:
-    said = default is None or default is inspect.Parameter.empty or isinstance(default, str | int | float | tuple)
-    return default if said else _Nothing()
+    """A default as people write it; functions and entries of a plan as dots."""
+    if isinstance(default, str):
+        return _Shown(json.dumps(default))
+    said = default is None or default is inspect.Parameter.empty or isinstance(default, int | float | tuple)
+    return default if said else _Shown("...")
 
 
 def _as_markdown(text: str) -> str:
