@@ -292,7 +292,7 @@ def _check_counts(case: Case, plan: Plan, looked: Preview, source: Noting) -> No
     schema = {column.name: column for column in declare_alone(plan).protected}
     prices = {
         mechanism.column: Price.of(mechanism)
-        for mechanism in METHODS["synthetic"].planned(plan.with_release(expected_rows=case.rows))
+        for mechanism in METHODS["synthetic"].planned(plan.with_(expected_rows=case.rows))
         if mechanism.column in schema
     }
     drawn = iter(source.drawn)

@@ -31,7 +31,7 @@ WHERE = "age >= 65"
 
 
 def adult_plan() -> Plan:
-    return Plan.load(EXAMPLES / "adult.toml").with_release(epsilon="1", delta="1e-9")
+    return Plan.load(EXAMPLES / "adult.toml").with_(epsilon="1", delta="1e-9")
 
 
 class Distances:

@@ -44,7 +44,7 @@ def plans(whole: Plan) -> dict[str, Plan]:
 
 def one_run(table: Any, plan: Plan, original: Records, epsilon: str, seed: int) -> dict[str, float]:
     """Total variations by column and by pair, and rows that break a rule of the plan `original` was read by."""
-    plan = plan.with_release(epsilon=epsilon)
+    plan = plan.with_(epsilon=epsilon)
     opened = open_table(table)
     method = method_named(plan.release.method)
     prepared = method.prepare(Dataset(declare(plan, opened), opened), 1)

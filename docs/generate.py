@@ -2,19 +2,25 @@
 
 docs/reference/cli.md                     the --help page of every command, 100 characters wide
 docs/reference/certificate.schema.json    the JSON Schema of certificate.json
+docs/reference/python.md                  every public name of the package: signature, docstring, example
 docs/privacy/                             the theorems, from the pages in src/rankveil/privacy, with links put in
 """
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import itertools
 import json
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
+import rankveil
 from rankveil import privacy
 from rankveil.certificate import Certificate
 from rankveil.cli.run import root
@@ -57,7 +63,123 @@ def certificate_schema() -> str:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Certificate.model_json_schema(mode="serialization"),
     }
+    schema["description"] = schema["description"].partition("\n")[0]  # without its example in Python
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+# The names of the package in the order of a day's work.
+SECTIONS = {
+    "From a table to a plan": ("draft", "Plan", "preview", "Preview", "Taxonomy"),
+    "From a plan to a release": ("release", "Release", "Certificate", "verify", "Verification", "METHODS"),
+    "Models that are kept": ("fit", "Model", "Synthesizer"),
+    "What a release is good for": (
+        "evaluate",
+        "Evaluation",
+        "compare",
+        "Comparison",
+        "estimate",
+        "Estimates",
+        "Figure",
+    ),
+    "What was spent, and what holds": ("ledger", "Books", "audit", "AuditResult", "attack"),
+    "Errors": ("RankveilError",),
+}
+_METHODS_SHOWN = {  # of classes; others are for rankveil itself
+    "Books": ("accounts", "entries", "account", "cap", "verify"),
+    "Comparison": ("best", "plot"),
+    "Estimates": ("plot",),
+    "Evaluation": ("plot",),
+    "Figure": ("svg", "save"),
+    "Model": ("sample", "table", "save", "load"),
+    "Plan": ("load", "with_", "confirm", "save"),
+    "Preview": ("plot",),
+    "Synthesizer": ("fit", "sample", "get_params", "set_params"),
+}
+
+
+def examples() -> Iterator[tuple[str, str]]:
+    """Every public name and method that has an example, with the docstring that holds it."""
+    for name in (name for names in SECTIONS.values() for name in names):
+        for shown, each in _documented(name):
+            if ">>>" in (each.__doc__ or ""):
+                yield shown, inspect.getdoc(each) or ""
+
+
+def _documented(name: str) -> Iterator[tuple[str, Any]]:
+    """A public name, and its methods."""
+    yield name, getattr(rankveil, name)
+    for method in _METHODS_SHOWN.get(name, ()):
+        yield f"{name}.{method}", getattr(getattr(rankveil, name), method)
+
+
+def python_page() -> str:
+    parts = [
+        "# Python",
+        "Written by `python -m docs.generate` from the code itself; every example is run by the tests. They begin with"
+        " `import rankveil as rv` and share `people`, a pandas frame of 500 rows with the columns `age`, `sex` and"
+        " `income`; `plan`, its plan; and the files `people.csv` and `plan.toml` with the same content. Columns of"
+        " a plan are described in [plan.md](plan.md), certificates in [certificate.md](certificate.md).",
+    ]
+    for heading, names in SECTIONS.items():
+        parts.append(f"## {heading}")
+        for name in names:
+            parts += [_described(shown, each) for shown, each in _documented(name)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _described(name: str, each: Any) -> str:
+    level = "####" if "." in name else "###"
+    if not callable(each):  # METHODS
+        lines = "\n".join(f"- `{method}`: {about.holds}" for method, about in each.items())
+        return f"{level} `{name}`\n\nEvery method by its name; what holds for its table:\n\n{lines}"
+    called = _signature(name, each) if "." in name else f"rv.{_signature(name, each)}"
+    return f"{level} `{name}`\n\n```python\n{called}\n```\n\n{_as_markdown(inspect.getdoc(each) or '')}"
+
+
+def _signature(name: str, each: Any) -> str:
+    if inspect.isclass(each) and (dataclasses.is_dataclass(each) or issubclass(each, (Certificate, Exception))):
+        return name  # made by functions, not by hand
+    found = inspect.signature(each)
+    kept = [
+        parameter.replace(annotation=inspect.Parameter.empty, default=_plain(parameter.default))
+        for parameter in found.parameters.values()
+        if parameter.name not in ("self", "cls", "source", "clock")  # the last two are for tests
+    ]
+    words = [str(parameter) for parameter in kept]
+    first = next((place for place, each in enumerate(kept) if each.kind is each.KEYWORD_ONLY), None)
+    if first is not None and not any(each.kind is each.VAR_POSITIONAL for each in kept):
+        words.insert(first, "*")
+    line = f"{name}({', '.join(words)})"
+    return line if len(line) <= WIDTH else f"{name}(\n" + "".join(f"    {word},\n" for word in words) + ")"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Shown:
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _plain(default: Any) -> Any:
+    """A default as people write it; functions and entries of a plan as dots."""
+    if isinstance(default, str):
+        return _Shown(json.dumps(default))
+    said = default is None or default is inspect.Parameter.empty or isinstance(default, int | float | tuple)
+    return default if said else _Shown("...")
+
+
+def _as_markdown(text: str) -> str:
+    """Indented lines of a docstring as blocks of code."""
+    blocks: list[str] = []
+    first, *rest = text.splitlines()
+    if any(line.startswith(">>>") for line in rest):  # nothing but an example follows the first line
+        rest = [f"    {line}" for line in rest]
+    for indented, lines in itertools.groupby([first, *rest], key=lambda line: line.startswith("    ")):
+        content = "\n".join(line[4:] if indented else line for line in lines).strip("\n")
+        if content:
+            blocks.append(f"```pycon\n{content}\n```" if indented else content)
+    return "\n\n".join(blocks)
 
 
 _IN_CODE = re.compile(r"^ {4}.*$|^## .*$|\[[^]]*\]\([^)]*\)|`[^`]*`", re.MULTILINE)
@@ -119,6 +241,7 @@ def contents() -> dict[Path, str]:
         **{PRIVACY / f"{page}.md": privacy_page(page) for page in privacy.PAGES},
         REFERENCE / "cli.md": cli_page(),
         REFERENCE / "certificate.schema.json": certificate_schema(),
+        REFERENCE / "python.md": python_page(),
     }
 
 

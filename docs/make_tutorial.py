@@ -37,42 +37,31 @@ table.num_rows""",
     """## 1. Say what is public
 
 A plan declares what everybody may know about the table: kinds, limits, labels. **Nothing in it may be read from the
-data**: a limit that is exactly the largest income gives that income away. Here the limits come from the
-[description](README.md) of the data set.""",
-    '''# %
-plan = rv.Plan.parse("""
-[release]
-method = "synthetic"     # fresh rows; the default
-epsilon = 1              # the whole budget of this release
-
-[columns.age]
-kind = "integer"
-lower = 17
-upper = 90
-
-[columns.education-num]
-kind = "integer"
-lower = 1
-upper = 16
-
-[columns.hours-per-week]
-kind = "integer"
-lower = 1
-upper = 99
-
-[columns.sex]
-kind = "category"
-categories = ["Female", "Male"]
-
-[columns.relationship]
-kind = "category"
-categories = ["Husband", "Wife", "Own-child", "Other-relative", "Unmarried", "Not-in-family"]
-
-[columns.income]
-kind = "category"
-categories = ["<=50K", ">50K"]
-""")
-plan''',
+data**: a limit that is exactly the largest income gives that income away. A draft is a beginning. What it has guessed
+from the table is marked (and shown by `print(drafted)`, not here), and no release is made of guesses.""",
+    """# %
+drafted = rv.draft(table)
+drafted.guesses""",
+    """You replace each guess by what is publicly known, with `drafted.confirm("age", lower=17, upper=90)` for example,
+and `plan.save("plan.toml")` keeps the result for the command line and for others. Or you write the plan yourself. Here
+the limits come from the [description](README.md) of the data set.""",
+    """# %
+kin = ["Husband", "Wife", "Own-child", "Other-relative", "Unmarried", "Not-in-family"]
+plan = rv.Plan(
+    release={"epsilon": 1},  # the whole budget of this release
+    columns={
+        "age": {"kind": "integer", "lower": 17, "upper": 90},
+        "education-num": {"kind": "integer", "lower": 1, "upper": 16},
+        "hours-per-week": {"kind": "integer", "lower": 1, "upper": 99},
+        "sex": {"kind": "category", "categories": ["Female", "Male"]},
+        "relationship": {"kind": "category", "categories": kin},
+        "income": {"kind": "category", "categories": ["<=50K", ">50K"]},
+    },
+)
+plan""",
+    """How much noise will that be? The plan and the number of rows say it, before anything is spent:""",
+    """# %
+rv.preview(plan, rows=table.num_rows).plot()""",
     """## 2. Release
 
 The release is entered in a ledger before any noise is drawn, and the entry stays whatever happens next. What comes back
@@ -93,15 +82,10 @@ An evaluation compares the release with the original. It is computed from the or
     """# %
 evaluation = rv.evaluate(table, made.table, plan)
 evaluation""",
-    """Scores say how much was lost; pictures say what. The original is grey, the release is the line over it:""",
+    """Scores say how much was lost; pictures say what. `save("columns.svg")` keeps them, with `internal` in their
+name:""",
     """# %
-from IPython.display import SVG
-
-from rankveil.report.charts import drawn
-from rankveil.report.figures import of_distribution
-
-svg, _ = drawn(of_distribution(evaluation.distributions[0]))
-SVG(svg)""",
+evaluation.plot()""",
     """Who is served worst? Groups are ranked by what goes beyond the error that chance alone would make in a group of
 their size:""",
     """# %
@@ -117,26 +101,34 @@ from rankveil.report.evaluation import as_page
 page = as_page(evaluation, plan, made.certificate)
 (folder / "evaluation.internal.html").write_text(page, encoding="utf-8")
 print(f"{len(page.encode()) / 1000:.0f} kB; first line: {page.splitlines()[0]}")""",
-    """## 4. What rankveil refuses
+    """## 4. More rows, and what was spent
+
+Whoever keeps the model instead draws as many rows as they like, for the price of one release; `rv.Synthesizer` does the
+same in the manner of scikit-learn. The ledger adds up what was spent on a table, whatever it is called:""",
+    """# %
+model = rv.fit(table, plan, epsilon=0.5, ledger=folder / "ledger.sqlite")
+print(model.sample(1000, where="age >= 65").num_rows, "rows of people of 65 and older")
+print(float(rv.ledger(folder / "ledger.sqlite").account(table).spent_epsilon), "spent in all")""",
+    """## 5. What rankveil refuses
 
 A value outside the plan's limits is an error, and its message never shows the value:""",
     """# %
-narrow = plan.model_dump()
-narrow["columns"]["age"]["upper"] = 60
+narrow = plan.confirm("age", upper=60)
 try:
-    rv.release(table, rv.Plan.from_dict(narrow), ledger=folder / "ledger.sqlite")
+    rv.release(table, narrow, ledger=folder / "ledger.sqlite")
 except rv.RankveilError as error:
     print(error)""",
     """The method of the paper that rankveil grew from is here for comparison. It is not differentially private, so it
 needs explicit consent:""",
     """# %
 try:
-    rv.release(table, plan.with_release(method="published:individual-ranking", k=50))
+    rv.release(table, plan.with_(method="published:individual-ranking", k=50))
 except rv.RankveilError as error:
     print(error)""",
     """## Where to go from here
 
 * `make demo` does the same on the command line, with all 15 columns
+* [docs/reference/python.md](../docs/reference/python.md): every function, with an example
 * [docs/promise.md](../docs/promise.md): what is promised, and [docs/limits.md](../docs/limits.md): what is not
 * [docs/evaluation.md](../docs/evaluation.md): how to read an evaluation""",
 ]

@@ -1,93 +1,95 @@
 """rankveil: publish a differentially private version of a whole table, with a certificate that says what holds.
 
-import rankveil as rv
+    import rankveil as rv
 
-plan = rv.Plan.load("plan.toml")
-made = rv.release("people.csv", plan, out="2031-q1")
-rv.evaluate("people.csv", "2031-q1/release.csv", plan)
+    plan = rv.draft(people)                                     # a frame or a file; what is guessed from it is marked
+    plan = plan.confirm("age", lower=0, upper=120).confirm()    # what is publicly known, said by you
+    made = rv.release(people, plan, epsilon=1)                  # made.table, made.certificate
+    rv.evaluate(people, made.table, plan).plot()                # internal: what was kept
+
+Reference with examples: docs/reference/python.md. Every error is a `RankveilError`.
 """
 
-from __future__ import annotations
-
 import importlib
-import sys
-import types
 
-from rankveil._arrow_memory import take_memory_from_the_system
+from rankveil._lazy import lazily
 from rankveil._version import __version__
-
-take_memory_from_the_system()
 
 TYPE_CHECKING = False  # without `typing`, which takes longer to load than all the rest here
 if TYPE_CHECKING:
-    from typing import Any
-
+    from rankveil.audit import AuditResult, audit
     from rankveil.audit.attack import attack
+    from rankveil.books import Books, ledger
     from rankveil.certificate import Certificate
     from rankveil.compare import Comparison, compare
     from rankveil.declare import Plan
+    from rankveil.declare.drafting import draft
     from rankveil.errors import RankveilError
-    from rankveil.estimate import estimate
+    from rankveil.estimate import Estimates, estimate
     from rankveil.evaluate import Evaluation, evaluate
+    from rankveil.figure import Figure
     from rankveil.methods import METHODS
     from rankveil.model import Model
-    from rankveil.preview import preview
+    from rankveil.preview import Preview, preview
     from rankveil.release import Release, fit, release
+    from rankveil.synthesizer import Synthesizer
     from rankveil.taxonomy import Taxonomy
-
-# Loaded when first used, so that `import rankveil` stays quick.
-_HOMES = {
-    "Certificate": "rankveil.certificate",
-    "Comparison": "rankveil.compare",
-    "Evaluation": "rankveil.evaluate",
-    "METHODS": "rankveil.methods",
-    "Model": "rankveil.model",
-    "Plan": "rankveil.declare",
-    "RankveilError": "rankveil.errors",
-    "Release": "rankveil.release",
-    "Taxonomy": "rankveil.taxonomy",
-    "attack": "rankveil.audit.attack",
-    "compare": "rankveil.compare",
-    "estimate": "rankveil.estimate",
-    "evaluate": "rankveil.evaluate",
-    "fit": "rankveil.release",
-    "preview": "rankveil.preview",
-    "release": "rankveil.release",
-}
+    from rankveil.verify import Verification, verify
 
 __all__ = [
     "METHODS",
+    "AuditResult",
+    "Books",
     "Certificate",
     "Comparison",
+    "Estimates",
     "Evaluation",
+    "Figure",
     "Model",
     "Plan",
+    "Preview",
     "RankveilError",
     "Release",
+    "Synthesizer",
     "Taxonomy",
+    "Verification",
     "__version__",
     "attack",
+    "audit",
     "compare",
+    "draft",
     "estimate",
     "evaluate",
     "fit",
+    "ledger",
     "preview",
     "release",
+    "verify",
 ]
 
+# Packages with the name of a public function: loaded here, so that no later import puts them in its place (_lazy.py).
+for _name in ("audit", "compare", "estimate", "evaluate", "fit", "ledger", "preview", "release", "verify"):
+    importlib.import_module(f"rankveil.{_name}")
+    del globals()[_name]
+del _name
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'rankveil' has no attribute {name!r}")
-
-
-class _Package(types.ModuleType):
-    """Importing the submodule `rankveil.evaluate` would put it in the place of the function `rankveil.evaluate`."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, types.ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+__getattr__, __dir__ = lazily(
+    __name__,
+    audit="AuditResult audit",
+    books="Books ledger",
+    certificate="Certificate",
+    compare="Comparison compare",
+    declare="Plan",
+    errors="RankveilError",
+    estimate="Estimates estimate",
+    evaluate="Evaluation evaluate",
+    figure="Figure",
+    methods="METHODS",
+    model="Model",
+    preview="Preview preview",
+    release="Release fit release",
+    synthesizer="Synthesizer",
+    taxonomy="Taxonomy",
+    verify="Verification verify",
+    **{"audit.attack": "attack", "declare.drafting": "draft"},
+)

@@ -221,6 +221,15 @@ class WeightsNote(_Part):
 
 
 class Certificate(_Part):
+    """What a release promises, for whom, by which theorem and at what price: certificate.json, written for the public.
+
+    >>> certificate = rv.release(people, plan).certificate
+    >>> certificate.method, certificate.epsilon, certificate.rows
+    ('synthetic', '1', 500)
+    >>> [column.name for column in certificate.columns]
+    ['age', 'sex', 'income']
+    """
+
     certificate_format: Literal[1, 2] = Field(
         2, description="2; a certificate of format 1 is read as well, and cites no theorems."
     )

@@ -29,7 +29,8 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon
         raise GuaranteeError(
             f"The plan holds guesses taken from the data that nobody has confirmed:\n{_listed_guesses(plan)}",
             remedy="Replace each by what is publicly known about the column (not by what the table shows), then delete"
-            " the column's line `unconfirmed = [...]` (and that of [table]).",
+            " the column's line `unconfirmed = [...]` (and that of [table]). Python: plan.confirm(...) for a column,"
+            " plan.confirm() for all that is left.",
         )
     return method
 

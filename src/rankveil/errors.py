@@ -26,7 +26,16 @@ NOTHING_HAPPENED = "No file was written and no budget was spent."
 
 
 class RankveilError(Exception):
-    """A refusal in three parts: what is wrong, what it cost, what to do."""
+    """A refusal in three parts: what is wrong, what it cost, what to do. No part shows a value of the data.
+
+    >>> try:
+    ...     rv.Plan.load("nowhere.toml")
+    ... except rv.RankveilError as error:
+    ...     print(error.problem, error.cost, error.remedy, sep="\\n")
+    Plan nowhere.toml cannot be read: No such file or directory.
+    No file was written and no budget was spent.
+    Draft one with: rankveil init TABLE
+    """
 
     exit_code = 1
 

@@ -558,7 +558,7 @@ def test_options_that_do_not_go_together_are_refused(arguments: list[str], cli: 
 
 def test_a_method_without_a_guarantee_is_not_replayed(tmp_path: Path) -> None:
     plan, _ = write_table(tmp_path)
-    changed = Plan.load(plan).with_release(method="published:ranking", k=2)
+    changed = Plan.load(plan).with_(method="published:ranking", k=2)
     with pytest.raises(rankveil.RankveilError, match="does not give differential privacy"):
         replay(pairs=1, plan=changed)
 

@@ -404,7 +404,7 @@ def test_an_unexpected_exception_is_a_bug_told_without_its_text(
     def broken(*arguments: object, **more: object) -> None:
         raise ValueError(f"bad value {CANARY}")
 
-    monkeypatch.setattr(importlib.import_module("rankveil.release"), "declare", broken)
+    monkeypatch.setattr(importlib.import_module("rankveil.release.steps"), "declare", broken)
     monkeypatch.delenv("RANKVEIL_DEBUG", raising=False)
     done = cli("release", write_table(GOOD), "--plan", write_plan(), "--out", tmp_path / "out", *options)
     check(done, BUG, tmp_path)
@@ -418,7 +418,7 @@ def test_the_traceback_of_a_bug_is_shown_to_those_who_ask_for_it(
     def broken(*arguments: object, **more: object) -> None:
         raise ValueError("the text")
 
-    monkeypatch.setattr(importlib.import_module("rankveil.release"), "declare", broken)
+    monkeypatch.setattr(importlib.import_module("rankveil.release.steps"), "declare", broken)
     monkeypatch.setenv("RANKVEIL_DEBUG", "1")
     done = cli("release", write_table(GOOD), "--plan", write_plan(), "--out", tmp_path / "out")
     assert done.code == BUG
@@ -431,7 +431,7 @@ def test_an_interrupted_run_ends_with_its_own_code_and_no_traceback(
     def interrupted(*arguments: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib.import_module("rankveil.release"), "declare", interrupted)
+    monkeypatch.setattr(importlib.import_module("rankveil.release.steps"), "declare", interrupted)
     done = cli("release", write_table(GOOD), "--plan", write_plan(), "--out", tmp_path / "out")
     assert done.code == 130
     assert "Traceback" not in done.text

@@ -234,7 +234,7 @@ numbers = st.one_of(
 def test_any_numbers_make_a_draft_that_can_be_released_once_confirmed(texts: list[str]) -> None:
     plan = Plan.parse(confirmed(draft(open_table(pa.table({"a": texts})))))
     if plan.columns["a"].kind in ("integer", "number"):
-        release(pa.table({"a": texts}), plan.with_release(method="laplace", epsilon="20"))
+        release(pa.table({"a": texts}), plan.with_(method="laplace", epsilon="20"))
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_any_numbers_make_a_draft_that_can_be_released_once_confirmed(texts: lis
 )
 def test_constant_tiny_and_huge_columns_can_be_drafted_and_released(values: list[str]) -> None:
     plan = Plan.parse(confirmed(draft(open_table(pa.table({"a": values})))))
-    release(pa.table({"a": values}), plan.with_release(method="laplace", epsilon="20"))
+    release(pa.table({"a": values}), plan.with_(method="laplace", epsilon="20"))
 
 
 @pytest.mark.parametrize("value", ["1e400", "1e999999999", "9" * 5000, "1e-400"])

@@ -35,7 +35,7 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["cli.md", "certificate.schema.json"])
+@pytest.mark.parametrize("name", ["cli.md", "certificate.schema.json", "python.md"])
 def test_generated_page_is_what_the_code_says_today(name: str) -> None:
     assert page(name) == generate.contents()[REFERENCE / name], "run: python -m docs.generate"
 

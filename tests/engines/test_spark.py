@@ -68,7 +68,7 @@ def plan() -> Plan:
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh rows in pieces of at most 64; what else is derived from a piece's largest size stays as it is."""
-    importlib.import_module("rankveil.release")
+    importlib.import_module("rankveil.release.steps")
     monkeypatch.setattr("rankveil.draw.rows.PIECE_ROWS", 64)
 
 

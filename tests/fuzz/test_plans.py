@@ -217,5 +217,5 @@ def test_any_option_is_taken_or_refused(option: str) -> None:
     plan, findings = Plan.parse(corpus("plans")["good.toml"].decode()), Findings()
     for value in ("", " ", "1", "-1", "nan", "1e400", "9" * 5000, "١", "\0", "\ud800", "0x1", "1_0", "1/3", "true"):
         with findings.case(value):
-            refused(lambda value=value: rv.preview(plan.with_release(**{option: value})))  # type: ignore[misc]
+            refused(lambda value=value: rv.preview(plan.with_(**{option: value})))  # type: ignore[misc]
     findings.none()

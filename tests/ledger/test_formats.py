@@ -99,9 +99,9 @@ def test_a_cap_that_knew_a_table_by_its_bytes_binds_copies_once_the_file_itself_
 def test_a_population_of_an_older_ledger_leads_to_none_of_its_tables(tmp_path: Path, table: Path) -> None:
     path, people = tmp_path / "ledger.sqlite", population_identity("patients", KEY).digest
     older_ledger(path, [(people, "spend", "1", "0", "x")])
-    rv.release(table, PLAN.with_release(population="patients"), ledger=path)
+    rv.release(table, PLAN.with_(population="patients"), ledger=path)
     other = pa.table({"a": [3, 2, 1, 0] * 20})
-    rv.release(other, PLAN.with_release(population="patients"), ledger=path)
+    rv.release(other, PLAN.with_(population="patients"), ledger=path)
     with Ledger(path) as ledger:
         assert ledger.entries()[-1].name == "arrow table in memory, patients"
         assert [found.kind for found in ledger.entries()[-1].identities] == ["table", "file", "population"]
@@ -112,7 +112,7 @@ def test_a_population_that_was_capped_in_an_older_ledger_is_still_capped(tmp_pat
     people = population_identity("patients", KEY).digest
     older_ledger(path, [(people, "cap", "1", "0", ""), (people, "spend", "3/4", "0", "x")])
     with pytest.raises(BudgetError, match=r"this population \(patients\)"):
-        rv.release(table, PLAN.with_release(population="patients"), ledger=path)
+        rv.release(table, PLAN.with_(population="patients"), ledger=path)
 
 
 def test_a_table_in_memory_is_known_as_before(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_no_noise_is_drawn_if_the_ledger_refuses(ledger_of_this_test: Path, monk
 
 
 def test_releases_of_one_population_share_a_cap_and_each_table_keeps_its_own(ledger_of_this_test: Path) -> None:
-    plan = PLAN.with_release(population="patients")
+    plan = PLAN.with_(population="patients")
     rv.release(TABLE, plan)
     rv.release(pa.table({"a": [5, 6, 7]}), plan)
     with Ledger(ledger_of_this_test) as ledger:
@@ -90,7 +90,7 @@ def test_a_cap_of_a_table_holds_for_a_plan_that_names_a_population_or_drops_anot
     drop = 'kind = "drop"'
     rv.release(table, rv.Plan.parse(plan_text({"a": integer(9), "b": drop}, method="synthetic")))
     other = rv.Plan.parse(plan_text({"a": drop, "b": integer(9)}, method="synthetic", epsilon="0.001"))
-    for plan in (other, other.with_release(population="patients")):
+    for plan in (other, other.with_(population="patients")):
         with pytest.raises(BudgetError, match=r"this table \(arrow table in memory\)"):
             rv.release(table, plan)
 
@@ -98,8 +98,8 @@ def test_a_cap_of_a_table_holds_for_a_plan_that_names_a_population_or_drops_anot
 def test_a_cap_of_a_population_holds_for_its_tables_whatever_later_plans_call_it(ledger_of_this_test: Path) -> None:
     with Ledger(ledger_of_this_test) as ledger:
         ledger.cap([population_identity("patients", ledger.key)], Fraction(1), Fraction(0))
-    rv.release(TABLE, PLAN.with_release(population="patients"))
-    for plan in (PLAN, PLAN.with_release(population=" patients "), PLAN.with_release(population="others")):
+    rv.release(TABLE, PLAN.with_(population="patients"))
+    for plan in (PLAN, PLAN.with_(population=" patients "), PLAN.with_(population="others")):
         with pytest.raises(BudgetError, match=r"this population \(patients\)"):
             rv.release(TABLE, plan)
     with Ledger(ledger_of_this_test) as ledger:

@@ -172,7 +172,7 @@ def test_whole_releases_draw_the_noise_and_measure_the_pairs_that_were_announced
     """Spikes at the upper end, heavy tails, constants, missing values, 50 columns: what is printed holds for all."""
     rows = 1_500
     columns = dict(shapes(rows))[shape]
-    plan = plan_for(columns, epsilon, rows).with_release(delta=delta)
+    plan = plan_for(columns, epsilon, rows).with_(delta=delta)
     content = pa.table({name: pa.array(values) for name, (_, values) in columns.items()})
     looked, table = preview(plan, table=content), open_table(content)
     assert (looked.rows, looked.rows_assumed) == (rows, False)

@@ -23,7 +23,7 @@ def original() -> Records:
 
 
 def released(original: Records, seed: int, **settings: object) -> Records:
-    plan = rv.Plan.load(EXAMPLES / "adult.toml").with_release(method="synthetic", **settings)
+    plan = rv.Plan.load(EXAMPLES / "adult.toml").with_(method="synthetic", **settings)
     made = rv.release(EXAMPLES / "adult.csv.gz", plan, source=SeededSource(seed)).table
     return encode(open_table(made), original.schema, released=True)
 

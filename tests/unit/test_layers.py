@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # From the bottom to the top. A module may import its own layer's package and whatever lies below.
 LAYERS = (
-    ("errors", "_version", "_arrow_memory", "fragments", "meaning", "temporary", "rules"),
+    ("errors", "_lazy", "_version", "_arrow_memory", "figure", "fragments", "meaning", "temporary", "rules"),
     ("taxonomy", "noise", "engines", "privacy"),
     ("ledger",),
     ("measure.accounting",),
@@ -40,7 +41,19 @@ LAYERS = (
     ("published",),
     ("write",),
     ("model",),
-    ("methods", "consent", "certificate", "preview", "release", "evaluate", "audit", "verify", "estimate"),
+    (
+        "methods",
+        "consent",
+        "certificate",
+        "preview",
+        "release",
+        "evaluate",
+        "audit",
+        "verify",
+        "estimate",
+        "books",
+        "synthesizer",
+    ),
     ("report",),
     ("compare",),  # writes a page
     ("reproduce",),
@@ -292,15 +305,68 @@ def test_every_name_of_the_public_api_exists() -> None:
         _ = rankveil.nonsense
 
 
-def test_functions_of_the_public_api_stay_functions_after_modules_of_their_name_were_imported() -> None:
-    code = (
-        "import rankveil as rv\nimport rankveil.preview, rankveil.evaluate.measures, rankveil.release\n"
-        "import rankveil.compare.grid\n"
-        "from rankveil import evaluate, preview, release\n"
-        "assert all(map(callable, (evaluate, preview, release, rv.evaluate, rv.compare, rv.preview, rv.release)))"
-    )
+def _runs(code: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_importing_rankveil_changes_neither_the_environment_nor_the_class_of_a_module() -> None:
+    _runs(
+        "import os, sys, types\nbefore = dict(os.environ)\nimport rankveil as rv\n"
+        "[getattr(rv, name) for name in dir(rv)]\nassert dict(os.environ) == before\n"
+        "assert {type(each) for name, each in sys.modules.items() if name.startswith('rankveil')} == {types.ModuleType}"
+    )
+
+
+# Every package or module of the top level whose name a public function has.
+COLLIDING = sorted({path.stem for path in PACKAGE.iterdir()} & set(rankveil.__all__))
+
+
+def test_functions_of_the_public_api_stay_functions_after_modules_of_their_name_were_imported() -> None:
+    assert {"audit", "compare", "evaluate", "fit", "ledger", "preview", "release", "verify"} <= set(COLLIDING)
+    inner = [f"import rankveil.{name}" for name in map(module_name, MODULES) if name.partition(".")[0] in COLLIDING]
+    functions = ", ".join(COLLIDING)
+    for order in (["import rankveil as rv", *inner], [*inner, "import rankveil as rv"], ["import rankveil as rv"]):
+        _runs(
+            "\n".join(order) + f"\nfrom rankveil import {functions}\nimport types\n"
+            f"for name, each in dict({', '.join(f'{name}={name}' for name in COLLIDING)}).items():\n"
+            "    assert callable(each) and getattr(rv, name) is each and not isinstance(each, types.ModuleType)\n"
+        )
+
+
+def test_the_names_that_tab_completion_shows_are_the_public_ones_whatever_was_imported() -> None:
+    _runs(
+        "import rankveil as rv\nimport rankveil.cli.run, rankveil.evaluate.measures\n"
+        "assert [name for name in dir(rv) if name[0] != '_'] == sorted(set(rv.__all__) - {'__version__'})"
+    )
+
+
+def test_help_shows_every_public_name() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import rankveil; help(rankveil)"], capture_output=True, text=True, check=True
+    )
+    for name in set(rankveil.__all__) - {"__version__"}:
+        assert name in done.stdout.partition("PACKAGE CONTENTS")[2].partition("CLASSES")[2], name
+
+
+@pytest.mark.parametrize("package", COLLIDING)
+def test_a_package_offers_what_it_says_and_what_type_checkers_see(package: str) -> None:
+    """`__all__`, what is imported for type checkers and what is loaded when asked for are one list."""
+    module = importlib.import_module(f"rankveil.{package}")
+    if package == "fit":  # offers nothing
+        return
+    tree = ast.parse((PACKAGE / package / "__init__.py").read_text())
+    typed = {
+        alias.name: node.module
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(typed) == sorted(module.__all__) == [name for name in dir(module) if name[:2] != "__"]
+    for name, home in typed.items():
+        assert getattr(module, name) is getattr(importlib.import_module(str(home)), name)
 
 
 def test_help_lists_the_commands_and_the_exit_codes(run_cli: Callable[..., Ran]) -> None:

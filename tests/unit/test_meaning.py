@@ -69,7 +69,7 @@ def test_an_epsilon_above_twenty_needs_consent_and_the_ledger_notes_it(ledger_of
     with pytest.raises(GuaranteeError, match="no meaningful limit"):
         rv.release(table, plan)
     rv.release(table, plan, source=SeededSource(1))  # not for release
-    rv.release(table, plan.with_release(epsilon="20"))
+    rv.release(table, plan.with_(epsilon="20"))
     rv.release(table, plan, accept_large_epsilon=True)
     with Ledger(ledger_of_this_test) as book:
         notes = [entry.note for entry in book.entries() if entry.kind == "spend"]

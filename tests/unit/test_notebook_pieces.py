@@ -47,7 +47,7 @@ def test_a_release_in_a_folder_names_the_folder_and_not_its_path(tmp_path: objec
 
 @pytest.mark.parametrize("name", METHODS)
 def test_certificates_warn_where_nothing_holds(name: str) -> None:
-    certificate = release(pa.table(ROWS), PLAN.with_release(method=name), accept_no_guarantee=True).certificate
+    certificate = release(pa.table(ROWS), PLAN.with_(method=name), accept_no_guarantee=True).certificate
     text = certificate._repr_html_()
     assert ("NOT differentially private: nobody" in text) == (not METHODS[name].differentially_private)
     assert ('class="rv-warning"' in text) == (not METHODS[name].differentially_private)
@@ -95,7 +95,7 @@ def test_a_release_that_is_a_spark_frame_is_shown_without_computing_its_rows() -
 
 
 def test_a_kept_model_and_its_tables_show_what_was_measured() -> None:
-    made = release(pa.table(ROWS), PLAN.with_release(method="synthetic"), keep_model=True, source=SeededSource(1))
+    made = release(pa.table(ROWS), PLAN.with_(method="synthetic"), keep_model=True, source=SeededSource(1))
     assert made.model is not None
     assert "NOT FOR RELEASE" in made.model._repr_html_()
     assert repr(made.model) == f"Model of {made.certificate.rows} rows and {len(made.certificate.columns)} columns"

@@ -364,7 +364,7 @@ def test_a_ledger_that_fails_after_the_release_does_not_say_that_nothing_happene
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.9"), ("20", "1e-4"), ("30", "1e-9")])
 def test_a_weak_guarantee_is_said_in_words_and_needs_consent(epsilon: str, delta: str, tmp_path: Path) -> None:
-    plan = Plan.parse(plan_text(method="synthetic", epsilon=epsilon)).with_release(delta=delta)
+    plan = Plan.parse(plan_text(method="synthetic", epsilon=epsilon)).with_(delta=delta)
     with pytest.raises(GuaranteeError, match="is large"):
         release(pa.table({"a": [1, 2, 3]}), plan)
     made = release(pa.table({"a": [1, 2, 3]}), plan, accept_large_epsilon=True)

@@ -56,7 +56,7 @@ def test_more_rows_make_counts_relatively_more_exact_and_the_plans_own_number_co
     assert many.choice.pure < few.choice.pure / 10
     assert rv.preview(plan_of()).rows_assumed
     assert not few.rows_assumed
-    assert rv.preview(plan_of().with_release(expected_rows=2_000)) == few
+    assert rv.preview(plan_of().with_(expected_rows=2_000)) == few
 
 
 def test_noise_larger_than_an_average_count_is_said_and_smaller_noise_is_not() -> None:
@@ -109,7 +109,7 @@ def test_many_columns_are_advised_to_take_a_delta_and_few_are_not() -> None:
     many = {f"c{place}": category(["a", "b", "c"]) for place in range(40)}
     for columns, better in ((many, "delta"), ({"c": category(["a", "b", "c"])}, "pure")):
         for delta in (None, "1e-9"):
-            plan = Plan.parse(plan_text(columns, method="synthetic")).with_release(delta=delta)
+            plan = Plan.parse(plan_text(columns, method="synthetic")).with_(delta=delta)
             looked = rv.preview(plan, 10_000)
             assert looked.choice is not None
             assert looked.choice.better == better

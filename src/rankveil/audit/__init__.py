@@ -13,6 +13,12 @@ attack.py     the attack view: what a release tells about one record, method by 
 attack_*.py   how belief about a cell changes: through rows, lists of centroids, places among them, equal rows
 """
 
-from rankveil.audit.auditor import AuditResult, audit, audit_all
+from rankveil._lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rankveil.audit.auditor import AuditResult, audit, audit_all
 
 __all__ = ["AuditResult", "audit", "audit_all"]
+
+__getattr__, __dir__ = lazily(__name__, auditor="AuditResult audit audit_all")

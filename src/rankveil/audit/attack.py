@@ -38,7 +38,7 @@ from rankveil.audit.attack_belief import (
 )
 from rankveil.audit.watch import Watch
 from rankveil.certificate import plain
-from rankveil.declare import Column, Plan, declare
+from rankveil.declare import Column, Plan, declare, planned
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Codes, Grid
 from rankveil.declare.unit import A_ROW
@@ -141,11 +141,16 @@ def attack(
 ) -> Attack:
     """What an attacker who knows everyone else learns about one record of `table` under each method.
 
+        >>> found = rv.attack(people, plan, methods=["laplace", "published:individual-ranking"], k=5, sample=5)
+        >>> [method.method for method in found.methods]
+        ['laplace', 'published:individual-ranking']
+        >>> "INTERNAL" in found.note
+        True
+
     By default all methods that fit the plan, on `sample` random rows; `row` (the first one is 1) looks at one row and
     says what is left of its values. `epsilon` and `k` replace those of the plan. The result is internal.
     """
-    plan = plan if isinstance(plan, Plan) else Plan.load(plan)
-    plan = plan.with_release(epsilon=epsilon, k=k)
+    plan = planned(plan, epsilon=epsilon, k=k)
     source = SystemSource() if source is None else source
     opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
     dataset = Dataset(declare(plan, opened), opened)

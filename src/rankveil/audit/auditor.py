@@ -18,6 +18,8 @@ from typing import Any, Literal
 from rankveil.audit.cases import linked, lists, published, records
 from rankveil.audit.findings import Finding, rounded_down
 from rankveil.audit.tables import Setting
+from rankveil.errors import PlanError
+from rankveil.fragments import fragment
 from rankveil.methods import METHODS, Method, method_named
 from rankveil.noise import RandomSource, SystemSource
 
@@ -35,6 +37,13 @@ _ATTACKS: dict[str, Attacks] = {
 
 @dataclass(frozen=True)
 class AuditResult:
+    """What `audit` has found out about a method: the verdict, and a certain lower bound on its ε.
+
+    >>> found = rv.audit("laplace", runs=50)
+    >>> found.verdict, found.lower_bound <= found.claimed_epsilon
+    ('consistent', True)
+    """
+
     method: str
     claimed_epsilon: Fraction
     findings: tuple[Finding, ...]
@@ -84,6 +93,19 @@ class AuditResult:
                 lines.append(f"{finding.case}: {bound}, claimed {claimed}{what}. {finding.detail}")
         return "\n".join([*([self.why_not] if self.why_not else []), *(f"- {line}" for line in lines)])
 
+    def _repr_html_(self) -> str:
+        bound = "infinite" if self.structural else f"{self.lower_bound:.3f}"
+        return fragment(
+            f"Audit of {self.method}",
+            facts=[
+                ("claimed ε", f"{float(self.claimed_epsilon):g}"),
+                ("at least", bound),
+                ("verdict", self.verdict),
+                ("runs", f"{self.runs:,}"),
+            ],
+            footer=self.explanation() or None,
+        )
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "method": self.method,
@@ -99,20 +121,40 @@ class AuditResult:
 
 def audit(
     method: str | Method,
-    epsilon: Fraction | Decimal | str | int = 1,
+    epsilon: Fraction | Decimal | float | str = 1,
     *,
     runs: int = RUNS,
     source: RandomSource | None = None,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> AuditResult:
-    """Attack a method that claims ε. `runs`: whole releases per table; cheaper draws are made 200 times as often."""
+    """Attack a method that claims ε, on tables made for the worst case; no data are read.
+
+        >>> rv.audit("laplace", epsilon=1, runs=50).verdict
+        'consistent'
+        >>> rv.audit("published:individual-ranking", epsilon=1, runs=50).verdict
+        'refuted'
+
+    `runs`: whole releases per table; cheaper draws are made 200 times as often. "consistent" proves nothing, for the
+    theorems carry the guarantee; "refuted" is wrong at most once in a million audits of all methods.
+    """
     method = method_named(method) if isinstance(method, str) else method
+    epsilon = _claimed(epsilon)
     findings = []
-    for finding in attacks_on(method, Fraction(epsilon), runs=runs, source=source):
+    for finding in attacks_on(method, epsilon, runs=runs, source=source):
         progress(f"{method.name}: {finding.case}")
         findings.append(finding)
     expected: Literal["consistent", "refuted"] = "consistent" if method.differentially_private else "refuted"
-    return AuditResult(method.name, Fraction(epsilon), tuple(findings), expected, method.why_not)
+    return AuditResult(method.name, epsilon, tuple(findings), expected, method.why_not)
+
+
+def _claimed(epsilon: Fraction | Decimal | float | str) -> Fraction:
+    try:
+        number = epsilon if isinstance(epsilon, Fraction) else Fraction(Decimal(str(epsilon)))
+    except (ValueError, ArithmeticError):
+        number = Fraction(0)
+    if not Fraction(1, 1000) <= number <= 100:
+        raise PlanError("ε has to be a number from 0.001 to 100.", remedy="Give the ε that is claimed.", cost="")
+    return number
 
 
 def attacks_on(
@@ -124,7 +166,7 @@ def attacks_on(
 
 
 def audit_all(
-    epsilon: Fraction | Decimal | str | int = 1,
+    epsilon: Fraction | Decimal | float | str = 1,
     *,
     runs: int = RUNS,
     source: RandomSource | None = None,

@@ -16,6 +16,9 @@ def main() -> None:
     stopping = Stopping()
     stopping.take()
     try:
+        from rankveil._arrow_memory import choose_for_a_process_of_ours
+
+        choose_for_a_process_of_ours()
         from rankveil.cli.run import flushed, run
 
         code = flushed(run(stopping))

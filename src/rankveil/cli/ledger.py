@@ -5,14 +5,10 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from rankveil.cli.output import PATH, json_option, print_json, print_table
-
-if TYPE_CHECKING:
-    from rankveil.ledger import Account
 
 
 @click.group("ledger")
@@ -53,11 +49,11 @@ def init_command(path: Path | None, as_json: bool) -> None:
     click.echo(f"Ledger {where} with {entries} entries. Keep a copy of it and of {where.name}.key.")
 
 
-def _there(path: Path | None, default: Path) -> Path:
+def _there(path: Path | None) -> Path | None:
     """A ledger to look at. One that was named and is not there is a mistake, and none is made."""
     if path is not None and not path.exists():
         raise click.UsageError(f"There is no ledger {path}. `rankveil ledger init` makes one.")
-    return path or default
+    return path
 
 
 @command.command("show")
@@ -78,10 +74,10 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from rankveil.ledger import Ledger, default_ledger_path
+    from rankveil.books import HEADERS, ledger
 
-    with Ledger(_there(path, default_ledger_path())) as ledger:
-        accounts, lines = ledger.accounts(), ledger.entries()
+    books = ledger(_there(path))
+    accounts, lines = books.accounts(), books.entries()
     if as_json:
         tables = [
             {key: None if value is None else str(value) for key, value in asdict(account).items() if key != "links"}
@@ -98,22 +94,7 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
             rows.append([str(e.number), e.at, e.kind, e.name, e.epsilon or "–", e.delta or "–", note])
         print_table("", ["entry", "time", "kind", "table, population", "ε", "δ", "note"], rows)
         return
-    headers = ["table", "releases", "spent, not published", "ε spent", "δ spent", "cap", "ε left", ""]
-    print_table("", headers, [_account_row(account) for account in accounts], numbers_from=1)
-
-
-def _account_row(account: Account) -> list[str]:
-    cap = account.cap_epsilon
-    return [
-        f"{account.label} (population)" if account.kind == "population" else account.label,
-        str(account.releases),
-        str(account.unpublished),
-        f"{float(account.spent_epsilon):.6g}",
-        f"{float(account.spent_delta):.3g}",
-        "none" if cap is None else f"{float(cap):.6g}",
-        "–" if cap is None else f"{float(cap - account.spent_epsilon):.6g}",
-        "released without a guarantee" if account.unprotected else "",
-    ]
+    print_table("", list(HEADERS), books.rows(), numbers_from=1)
 
 
 @command.command("cap")
@@ -143,35 +124,19 @@ def cap_command(
       rankveil ledger cap people.csv --epsilon 3 --delta 1e-6
       rankveil ledger cap --population patients-2031 --epsilon 3
     """
-    from rankveil.declare import Plan
-    from rankveil.engines import open_table
-    from rankveil.ledger import Ledger, default_ledger_path, identities, population_identity
+    from rankveil.books import ledger
 
     limits = [_amount(name, text) for name, text in (("--epsilon", epsilon), ("--delta", delta))]
     if limits[0] == 0:
         raise click.UsageError("--epsilon must be more than 0.")
-    with Ledger(path or default_ledger_path()) as ledger:
-        if table is not None and population is None:
-            plan = None if plan_path is None else Plan.load(plan_path)
-            dialect = {} if plan is None else {"separator": plan.table.separator, "encoding": plan.table.encoding}
-            found = identities(
-                open_table(table, **dialect),
-                ledger.key,
-                name="" if plan is None else plan.publication.title or "",
-                older=ledger.continues_format_1,
-                reading=None if plan is None else plan.text_reading,
-            )
-        elif population is not None and table is None:
-            found = [population_identity(population, ledger.key)]
-        else:
-            raise click.UsageError("Give either a TABLE or --population.")
-        ledger.cap(found, *limits)
-        spent = max(ledger.account(identity).spent_epsilon for identity in found)
+    if (table is None) == (population is None):
+        raise click.UsageError("Give either a TABLE or --population.")
+    first, spent = ledger(path).capped(table, limits[0], limits[1], population, plan_path)
     if as_json:
-        first, (cap_epsilon, cap_delta) = found[0], map(str, limits)
+        cap_epsilon, cap_delta = map(str, limits)
         print_json({first.kind: first.digest, "name": first.name, "cap_epsilon": cap_epsilon, "cap_delta": cap_delta})
         return
-    click.echo(f"Cap set for {found[0].shown}: ε = {epsilon}; spent so far: {float(spent):.6g}.")
+    click.echo(f"Cap set for {first.shown}: ε = {epsilon}; spent so far: {float(spent):.6g}.")
 
 
 def _amount(name: str, text: str) -> Fraction:
@@ -195,25 +160,12 @@ def verify_command(path: Path | None, as_json: bool) -> None:
     \b
       rankveil ledger verify
     """
-    from rankveil.errors import BudgetError
-    from rankveil.ledger import Ledger, default_ledger_path
+    from rankveil.books import ledger
 
-    where = _there(path, default_ledger_path())
-    with Ledger(where) as ledger:
-        broken, count, fits = ledger.broken_at(), len(ledger.entries()), ledger.checkpoint_fits()
+    books = ledger(_there(path))
     if as_json:
-        print_json({"ledger": str(where), "entries": count, "broken_at": broken, "checkpoint_fits": fits})
-    if broken is not None:
-        raise BudgetError(
-            f"The ledger {where} was tampered with: entry {broken} does not fit its seal.",
-            cost="",
-            remedy="Compare it with a copy; releases after that entry cannot be relied on to be complete.",
-        )
-    if not fits:
-        raise BudgetError(
-            f"The ledger {where} was tampered with: its checkpoint does not fit its entries.",
-            cost="",
-            remedy="Compare it with a copy and restore it. The entries themselves hold.",
-        )
+        broken, count, fits = books.checked()
+        print_json({"ledger": str(books.path), "entries": count, "broken_at": broken, "checkpoint_fits": fits})
+    count = books.verify()
     if not as_json:
-        click.echo(f"All {count} entries of {where} hold.")
+        click.echo(f"All {count} entries of {books.path} hold.")

@@ -89,10 +89,10 @@ def command(
       rankveil release sales.parquet --plan plan.toml --out shared/2031-q1/ \\
           --engine spark --master spark://host:7077
     """
-    from rankveil.declare import Plan
+    from rankveil.declare import planned
 
     instead = {key: how.pop(key) for key in ("method", "epsilon", "delta", "k")}
-    plan = Plan.load(plan_path).with_release(**instead)
+    plan = planned(plan_path, **instead)
     if dry_run:
         from rankveil.cli.dry_run import show_dry_run
 

@@ -39,10 +39,9 @@ def command(certificate: Path, release: Path, as_json: bool) -> None:
     \b
       rankveil verify 2031-q1/certificate.json 2031-q1/release.csv
     """
-    from rankveil.evaluate.evaluation import release_file
     from rankveil.verify import verify
 
-    result = verify(certificate, release if (release / "model.json").exists() else release_file(release))
+    result = verify(certificate, release)
     if as_json:
         print_json(result.as_dict())
     else:

@@ -9,8 +9,19 @@ results.py     what was found, and what is best in words
 sweep.py       all of it in order: `compare`
 """
 
-from rankveil.compare.grid import Cell
-from rankveil.compare.results import Best, Comparison, Row, Setting
-from rankveil.compare.sweep import Progress, compare
+from rankveil._lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rankveil.compare.grid import Cell
+    from rankveil.compare.results import Best, Comparison, Row, Setting
+    from rankveil.compare.sweep import Progress, compare
 
 __all__ = ["Best", "Cell", "Comparison", "Progress", "Row", "Setting", "compare"]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    grid="Cell",
+    results="Best Comparison Row Setting",
+    sweep="Progress compare",
+)

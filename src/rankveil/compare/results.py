@@ -13,6 +13,7 @@ from typing import Any
 
 from rankveil.compare.grid import Cell
 from rankveil.compare.run import LARGER_IS_BETTER, MEASURES, Finding
+from rankveil.figure import Figure, plotted
 from rankveil.methods import METHODS
 
 INTERNAL = (
@@ -83,7 +84,14 @@ class Best:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything that was run. `note` says whether it may be shown around."""
+    """Everything that was run. `note` says whether it may be shown around.
+
+    >>> found = rv.compare(people, plan, methods=["synthetic", "laplace"], runs=1, baselines=False)
+    >>> [setting.method for setting in found.settings]
+    ['synthetic', 'laplace']
+    >>> found.best("total_variation").setting.method
+    'synthetic'
+    """
 
     note: str
     table: dict[str, Any]  # name, rows, columns, stand_in
@@ -172,6 +180,15 @@ class Comparison:
             ],
             "rows": [row.as_dict() for row in self.rows],
         }
+
+    def plot(self, measure: str = "pair_total_variation") -> Figure:
+        """A chart of one measure against ε, one line per method (internal, unless a public stand-in was compared).
+
+        >>> found = rv.compare(None, plan, stand_in="made", epsilons=[0.5, 2], runs=1, baselines=False)
+        >>> found.plot("total_variation")
+        Figure: 1-way TV against ε
+        """
+        return plotted("comparison", self.as_dict(), measure)
 
     def to_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False) + "\n"

@@ -67,6 +67,10 @@ def compare(
 ) -> Comparison:
     """Draw and measure releases of `table` by every method, ε and k; nothing is published or entered in a ledger.
 
+        >>> found = rv.compare(people, plan, methods=["synthetic"], epsilons=[0.5, 2], runs=1, baselines=False)
+        >>> [(setting.method, setting.epsilon) for setting in found.settings]
+        [('synthetic', '0.5'), ('synthetic', '2')]
+
     `stand_in` is a public table of the same columns, or "made" for one drawn from the plan alone; then `table` is not
     opened (it may be None). With `out`, finished cells are stored at once and a comparison that was stopped goes on,
     and results are written there as JSON, CSV and a page. `target` and `test` teach a learner, as in `evaluate`.

@@ -6,7 +6,7 @@ schema.py    plan + column names of a table -> Schema; Schema + table -> Records
 draft.py     a first plan guessed from a table, every guess marked
 """
 
-from rankveil.declare.plan import Plan
+from rankveil.declare.plan import Amount, Plan, planned
 from rankveil.declare.schema import Column, Records, Schema, declare, declare_alone, encode
 
-__all__ = ["Column", "Plan", "Records", "Schema", "declare", "declare_alone", "encode"]
+__all__ = ["Amount", "Column", "Plan", "Records", "Schema", "declare", "declare_alone", "encode", "planned"]

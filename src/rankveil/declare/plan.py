@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
@@ -37,10 +38,35 @@ from rankveil.engines.source import MOST_COLUMNS
 from rankveil.errors import PlanError
 
 _LARGEST_PLAN = 8 << 20
+Amount = Decimal | float | str  # of ε or δ, as people write them
 TABLE_PART, PRIVACY_PART = "[table]", "[privacy]"  # how guesses of these parts are listed beside those about columns
 
 
 class Plan(Entry):
+    """What is public about a table, and how it is to be released: what a plan file says (docs/reference/plan.md).
+
+    Made in code from the sections of that file, or drafted from a table (`draft`), or read from a file (`Plan.load`).
+    A plan is checked when it is made, and never changes: `with_` and `confirm` give another one.
+
+        >>> plan = rv.Plan(
+        ...     release={"epsilon": 1},
+        ...     columns={
+        ...         "age": {"kind": "integer", "lower": 0, "upper": 120},
+        ...         "sex": {"kind": "category", "categories": ["f", "m"]},
+        ...     },
+        ... )
+        >>> plan
+        Plan of 2 columns for synthetic with ε = 1
+        >>> rv.Plan(release={"epsilon": 0}, columns={"age": {"kind": "integer", "lower": 0}})
+        Traceback (most recent call last):
+            ...
+        rankveil.errors.PlanError: The plan has 2 mistakes:
+          release.epsilon: must be greater than or equal to 1E-9
+          columns.age: upper is missing
+        No file was written and no budget was spent.
+        Every entry is described in docs/reference/plan.md.
+    """
+
     release: ReleaseEntry
     publication: PublicationEntry = PublicationEntry()
     table: TableEntry = TableEntry()
@@ -75,10 +101,34 @@ class Plan(Entry):
 
     _folder: Path = PrivateAttr(default=Path())
     _file_sha256: str | None = PrivateAttr(default=None)
+    _text: str | None = PrivateAttr(default=None)  # of a draft, with its comments
+
+    def __init__(self, /, **content: Any) -> None:
+        self._filled(content, "The plan")
+        self._folder = Path()
+
+    def _filled(self, content: Any, called: str) -> None:
+        """Checked by pydantic, refused in our words."""
+        try:
+            self.__pydantic_validator__.validate_python(content, self_instance=self)
+        except ValidationError as error:
+            raise PlanError(
+                f"{called} has {_counted(error.error_count(), 'mistake')}:\n" + "\n".join(_explained(error)),
+                remedy="Every entry is described in docs/reference/plan.md.",
+            ) from None
+        if len(self.columns) > MOST_COLUMNS:
+            raise PlanError(
+                f"{called} declares {len(self.columns)} columns; at most {MOST_COLUMNS} are supported.",
+                remedy="Release fewer columns: every further column thins the budget of all others.",
+            )
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """Read and check a plan file."""
+        """Read and check a plan file.
+
+        >>> rv.Plan.load("plan.toml").release.epsilon
+        Decimal('1')
+        """
         path = Path(path)
         try:
             if path.stat().st_size > _LARGEST_PLAN:
@@ -113,29 +163,75 @@ class Plan(Entry):
     @classmethod
     def from_dict(cls, content: dict[str, Any], *, name: str = "plan", folder: str | Path = ".") -> Plan:
         """Check a plan given as nested dictionaries, as TOML would give them."""
-        try:
-            plan = cls.model_validate(content)
-        except ValidationError as error:
-            raise PlanError(
-                f"Plan {name} has {_counted(error.error_count(), 'mistake')}:\n" + "\n".join(_explained(error)),
-                remedy="Every entry is described in docs/reference/plan.md.",
-            ) from None
-        if len(plan.columns) > MOST_COLUMNS:
-            raise PlanError(
-                f"Plan {name} declares {len(plan.columns)} columns; at most {MOST_COLUMNS} are supported.",
-                remedy="Release fewer columns: every further column thins the budget of all others.",
-            )
+        plan = cls.__new__(cls)
+        plan._filled(content, f"Plan {name}")
         plan._folder = Path(folder)
         return plan
 
-    def with_release(self, **changes: Any) -> Plan:
-        """The same plan with other release settings (`method`, `epsilon`, `k`); None leaves a setting alone."""
-        wanted = {key: value for key, value in changes.items() if value is not None}
+    def with_(self, **settings: Any) -> Plan:
+        """The same plan with other settings of its release; None takes one back.
+
+        `method`, `epsilon`, `delta`, `k`, `population`, `expected_rows`: what `[release]` of a plan file says.
+
+            >>> plan.with_(epsilon=0.5, delta=1e-9)
+            Plan of 3 columns for synthetic with ε = 0.5, δ = 1E-9
+        """
         content = self.model_dump()
-        content["release"] |= wanted
+        content["release"] = {
+            name: value for name, value in (content["release"] | settings).items() if value is not None
+        }
         plan = Plan.from_dict(content, folder=self.folder)
         plan._file_sha256 = self.file_sha256
         return plan
+
+    def confirm(self, *names: str, **said: Any) -> Plan:
+        """The same plan with guesses confirmed: all of them, or those about some columns.
+
+        A draft guesses from the data, and no release is made of guesses (`guesses` lists them). Whoever confirms one
+        says that it is publicly known, and not only seen in this table. What is known better is said for one column,
+        in the entries of the plan file.
+
+            >>> drafted = rv.draft(people)
+            >>> drafted = drafted.confirm("age", lower=0, upper=120)
+            >>> drafted.confirm("sex", kind="category", categories=["f", "m", "x"])
+            Plan of 3 columns for synthetic with ε = 1; ... guesses to confirm
+            >>> drafted.confirm().guesses
+            {}
+        """
+        content = self.model_dump()
+        parts: dict[str, dict[str, Any]] = {
+            TABLE_PART: content["table"],
+            PRIVACY_PART: content["privacy"],
+            **content["columns"],
+        }
+        unknown = [name for name in names if name not in parts]
+        if unknown or (said and (len(names) != 1 or names[0] not in content["columns"])):
+            raise PlanError(
+                f"The plan has no column {unknown[0]!r}." if unknown else "Entries are said of one column at a time.",
+                remedy=f"Its columns are {', '.join(self.columns)}."
+                if unknown
+                else 'Name it: plan.confirm("age", lower=0, upper=120).',
+            )
+        if said:
+            entry = content["columns"][names[0]]
+            kept = entry if said.get("kind", entry["kind"]) == entry["kind"] else {"null": entry["null"]}
+            content["columns"][names[0]] = parts[names[0]] = {**kept, **said}
+        for name in names or parts:
+            parts[name]["unconfirmed"] = ()
+        return Plan.from_dict(content, folder=self.folder)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the plan as a file that `Plan.load` and the command line read; whole or not at all.
+
+        Defaults and comments are left out. Files that the plan names (taxonomies) are found from its new place.
+
+            >>> plan.save("quarterly.toml")
+            >>> rv.Plan.load("quarterly.toml").sha256() == plan.sha256()
+            True
+        """
+        from rankveil.declare.plan_file import save_plan
+
+        save_plan(self, Path(path), overwrite=overwrite)
 
     @model_validator(mode="after")
     def _person_is_left_out(self) -> Self:
@@ -162,7 +258,7 @@ class Plan(Entry):
 
     @property
     def guesses(self) -> dict[str, tuple[str, ...]]:
-        """Column name, TABLE_PART or PRIVACY_PART -> entries nobody has confirmed."""
+        """Entries nobody has confirmed, by column; those about the file as `[table]`, about persons as `[privacy]`."""
         parts: list[tuple[str, _Guessable]] = [(TABLE_PART, self.table), (PRIVACY_PART, self.privacy)]
         # A column of that very name is hidden behind the part until the part is confirmed, and then refused itself.
         return {name: part.unconfirmed for name, part in [*self.columns.items(), *parts] if part.unconfirmed}
@@ -190,10 +286,30 @@ class Plan(Entry):
         content = json.dumps(said, default=_canonical, ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()
 
+    def __repr__(self) -> str:
+        settings = self.release
+        budget = f"ε = {settings.epsilon}" + ("" if settings.delta is None else f", δ = {settings.delta}")
+        said = f"Plan of {_counted(len(self.columns), 'column')} for {settings.method} with {budget}"
+        waiting = sum(map(len, self.guesses.values()))
+        return said + (f"; {_counted(waiting, 'guess')} to confirm" if waiting else "")
+
+    def __str__(self) -> str:
+        """The text of its file."""
+        from rankveil.declare.plan_file import plan_toml
+
+        return self._text or plan_toml(self)
+
     def _repr_html_(self) -> str:
         from rankveil.declare.shown import plan_fragment
 
         return plan_fragment(self)
+
+
+def planned(plan: Plan | str | Path, **instead: Any) -> Plan:
+    """A plan, or the one in a file, with settings of its release replaced by those that are given."""
+    found = plan if isinstance(plan, Plan) else Plan.load(plan)
+    given = {name: value for name, value in instead.items() if value is not None}
+    return found.with_(**given) if given else found
 
 
 def _canonical(value: object) -> str:
@@ -202,7 +318,21 @@ def _canonical(value: object) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return f"{number} {noun}" + ("" if number == 1 else "es" if noun[-1] == "s" else "s")
+
+
+_DAY, _ENTRIES = "must be a day such as 2031-12-31", "must hold entries: name = value"
+_IN_OUR_WORDS = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("decimal_type", "decimal_parsing"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("date_type", "date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"), _DAY),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), _ENTRIES),
+    "tuple_type": "must be a list",
+    "string_type": "must be a text",
+    "string_pattern_mismatch": "must be a single character that can separate fields",
+}
+_THEIRS = re.compile(r"^(?:[A-Z][a-z]*|Datetimes provided to dates|\w+ input) should ")
 
 
 def _explained(error: ValidationError) -> list[str]:
@@ -219,6 +349,10 @@ def _explained(error: ValidationError) -> list[str]:
             "union_tag_not_found": "kind is missing (one of " + ", ".join(sorted(kinds)) + ")",
             "union_tag_invalid": "kind must be one of " + ", ".join(sorted(kinds)),
             "finite_number": "must be a finite number",
-        }.get(finding["type"], finding["msg"].removeprefix("Value error, "))
+            **_IN_OUR_WORDS,
+        }.get(
+            finding["type"],
+            _THEIRS.sub("must ", finding["msg"].removeprefix("Value error, ")).replace(" after validation", ""),
+        )
         lines.append(f"  {'.'.join(place) or 'plan'}: {message}")
     return lines

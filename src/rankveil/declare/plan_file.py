@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from rankveil.declare.entries import ColumnEntry, PrivacyEntry, TableEntry
 from rankveil.declare.plan import Plan
+from rankveil.errors import OutputError
+from rankveil.temporary import temporary_file
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONG = 100
@@ -21,6 +25,35 @@ def plan_toml(plan: Plan) -> str:
     draft = ["# INTERNAL DRAFT: entries listed as unconfirmed were read from the data."] if plan.guesses else []
     parts = ("\n".join([heading, *_entries(entries)]) for heading, entries in _parts(plan))
     return "\n\n".join([*draft, *parts]) + "\n"
+
+
+def save_plan(plan: Plan, path: Path, *, overwrite: bool = False) -> None:
+    """As a file, whole or not at all."""
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} exists already.", remedy="Give another name, or say overwrite=True.")
+    text = str(_moved(plan, path.parent))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_file(path.parent, internal=bool(plan.guesses)) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+            temporary.chmod(0o644)
+            temporary.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another place.") from None
+
+
+def _moved(plan: Plan, folder: Path) -> Plan:
+    """The same plan from another folder: what its relative paths name stays the same."""
+    if folder.resolve() == plan.folder.resolve():
+        return plan
+    content, named_one = plan.model_dump(), False
+    for entry in content["columns"].values():
+        for part, key in ((entry, "taxonomy"), (entry, "taxonomy_labels"), (entry["derived"] or {}, "by")):
+            named = part.get(key)
+            if named is not None and (key != "by" or named.endswith(".csv")):
+                part[key] = Path(os.path.relpath((plan.folder / named).resolve(), folder.resolve())).as_posix()
+                named_one = True
+    return Plan.from_dict(content, folder=folder) if named_one else plan
 
 
 def _parts(plan: Plan) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as papq
 
+from rankveil._arrow_memory import take_memory_from_the_system
 from rankveil.engines.arrays import value_array
 from rankveil.engines.dialect import look_at
 from rankveil.engines.spelling import number_texts
@@ -36,6 +37,7 @@ def open_table(source: object, *, separator: str | None = None, encoding: str | 
 
     A path may name a file, a folder whose files are the parts of one table, or a pattern such as `2031-*.parquet`.
     """
+    take_memory_from_the_system()
     if is_spark_frame(source):
         from rankveil.engines.spark.table import frame_table
 

@@ -8,7 +8,13 @@ regression.py  linear and logistic regression
 intervals.py   numbers with their errors, and whether they were measured
 """
 
-from rankveil.estimate.frame import Frame
-from rankveil.estimate.intervals import Estimate, Estimates, estimate
+from rankveil._lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rankveil.estimate.frame import Frame
+    from rankveil.estimate.intervals import Estimate, Estimates, estimate
 
 __all__ = ["Estimate", "Estimates", "Frame", "estimate"]
+
+__getattr__, __dir__ = lazily(__name__, frame="Frame", intervals="Estimate Estimates estimate")

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +43,7 @@ class Frame:
         return len(next(iter(self.columns.values())).numbers)
 
     @classmethod
-    def of(cls, release: Release | str | Path) -> Frame:
+    def of(cls, release: Release[Any] | str | Path) -> Frame:
         if isinstance(release, str | Path):
             return cls._of_folder(Path(release))
         if release.folder is not None:

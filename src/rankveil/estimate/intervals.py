@@ -26,6 +26,7 @@ from rankveil.estimate.asked import Asked, asked
 from rankveil.estimate.frame import Frame
 from rankveil.estimate.statistics import Statistic, statistic
 from rankveil.estimate.values import Floats
+from rankveil.figure import Figure, plotted
 from rankveil.fragments import fragment
 
 if TYPE_CHECKING:
@@ -63,7 +64,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimates:
-    """What was asked, and the answers."""
+    """What was asked, and the answers.
+
+    >>> made = rv.release(people, plan, replicates=40)
+    >>> found = rv.estimate(made, "mean(income) by sex")
+    >>> [one.name for one in found.each]
+    ['sex = f', 'sex = m']
+    >>> all(one.low <= one.estimate <= one.high for one in found.each)
+    True
+    """
 
     asked: str
     target: Target
@@ -90,6 +99,15 @@ class Estimates:
             f"{self.level:.0%} intervals for {_TARGETS[self.target]}, from {self.replicates} replicates. In simulations"
             f" 95% intervals of {kind} covered the truth in {low} to {high} of 100 cases, by table (docs/estimates.md)."
         )
+
+    def plot(self) -> Figure:
+        """A chart of every estimate with its interval.
+
+        >>> made = rv.release(people, plan, replicates=40)
+        >>> rv.estimate(made, "mean(income) by sex").plot()
+        Figure: mean(income) by sex
+        """
+        return plotted("estimates", self)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -123,7 +141,7 @@ class Estimates:
 
 
 def estimate(
-    release: Release | Frame | str | Path, ask: str, *, target: Target = "table", level: float = 0.95
+    release: Release[Any] | Frame | str | Path, ask: str, *, target: Target = "table", level: float = 0.95
 ) -> Estimates:
     """What a release says about a question, with standard errors and intervals from its replicate weights.
 
@@ -131,7 +149,10 @@ def estimate(
     "mean(income) by sex where age >= 65"; docs/estimates.md says what can be asked. `target` names what the interval is
     for: the "table" that was protected, or the "population" its rows were drawn from.
 
-        estimate("2031-q1/", "mean(income) by sex")
+        >>> made = rv.release(people, plan, replicates=40, out="2031-q1")
+        >>> (one,) = rv.estimate("2031-q1", "mean(age)").each
+        >>> one.low < one.estimate < one.high
+        True
     """
     if target not in _TARGETS:
         raise EstimateError(f"There is no target {target!r}.", remedy="Choose 'table' or 'population'.")

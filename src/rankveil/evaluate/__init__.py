@@ -1,10 +1,14 @@
 """Utility of a release. Everything here reads the original table, so its results are internal."""
 
-from rankveil.evaluate.evaluation import evaluate
-from rankveil.evaluate.learning import Learning, learning_scores, propensity_auc
-from rankveil.evaluate.measures import jensen_shannon, relative_errors, variance_change
-from rankveil.evaluate.measuring import measure, measure_all
-from rankveil.evaluate.results import ColumnResult, Evaluation, PairResult
+from rankveil._lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rankveil.evaluate.evaluation import evaluate
+    from rankveil.evaluate.learning import Learning, learning_scores, propensity_auc
+    from rankveil.evaluate.measures import jensen_shannon, relative_errors, variance_change
+    from rankveil.evaluate.measuring import measure, measure_all
+    from rankveil.evaluate.results import ColumnResult, Evaluation, PairResult
 
 __all__ = [
     "ColumnResult",
@@ -20,3 +24,12 @@ __all__ = [
     "relative_errors",
     "variance_change",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    evaluation="evaluate",
+    learning="Learning learning_scores propensity_auc",
+    measures="jensen_shannon relative_errors variance_change",
+    measuring="measure measure_all",
+    results="ColumnResult Evaluation PairResult",
+)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rankveil.evaluate.learning import Learning
+from rankveil.figure import Figure, plotted
 from rankveil.fragments import Facts, fragment
 
 INTERNAL = "INTERNAL: computed from the original table and not protected. Do not publish."
@@ -98,6 +99,7 @@ class Estimate:
     after: float
 
 
+Plot = Literal["columns", "pairs", "correlations", "queries", "groups"]
 Word = Literal["good", "fair", "poor"]
 
 
@@ -114,7 +116,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Averages over columns and pairs, and what they are averages of. None: not measured."""
+    """Averages over columns and pairs, and what they are averages of. None: not measured.
+
+    >>> found = rv.evaluate(people, people, plan)
+    >>> found.total_variation, found.columns[0].name
+    (0.0, 'age')
+    >>> figure = found.plot()
+    """
 
     rows: int
     columns: tuple[ColumnResult, ...]
@@ -145,6 +153,20 @@ class Evaluation:
 
     def to_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    def plot(self, *columns: str, what: Plot = "columns") -> Figure:
+        """A chart (internal): columns before and after, all or those that are named.
+
+            >>> found = rv.evaluate(people, people, plan)
+            >>> found.plot("age", "income")
+            Figure: Columns before and after
+            >>> found.plot(what="pairs").save("pairs.svg").name
+            'pairs.internal.svg'
+
+        `what` may also be "pairs" (errors of pairs of columns), "correlations" (before and after), "queries" (answers
+        to random questions) or "groups" (errors inside groups of rows).
+        """
+        return plotted("evaluation", self, columns, what)
 
     def _repr_html_(self) -> str:
         """For notebooks: averages only."""

@@ -8,10 +8,14 @@ checkpoint.py  the same at one entry, sealed, so that a spend need not read all 
 identity.py    which table and population an entry is about: keyed fingerprints that disclose nothing
 """
 
-from rankveil.ledger.accounts import Account, Entry
-from rankveil.ledger.booking import Booking
-from rankveil.ledger.identity import Identity, default_ledger_path, identities, population_identity
-from rankveil.ledger.store import Ledger, Reservation
+from rankveil._lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rankveil.ledger.accounts import Account, Entry
+    from rankveil.ledger.booking import Booking
+    from rankveil.ledger.identity import Identity, default_ledger_path, identities, population_identity
+    from rankveil.ledger.store import Ledger, Reservation
 
 __all__ = [
     "Account",
@@ -24,3 +28,11 @@ __all__ = [
     "identities",
     "population_identity",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    accounts="Account Entry",
+    booking="Booking",
+    identity="Identity default_ledger_path identities population_identity",
+    store="Ledger Reservation",
+)

@@ -96,6 +96,11 @@ class Account:
         return Identity(self.kind, self.identity, self.name).label
 
     @property
+    def left_epsilon(self) -> Fraction | None:
+        """What may still be spent; None without a cap."""
+        return None if self.cap_epsilon is None else self.cap_epsilon - self.spent_epsilon
+
+    @property
     def shown(self) -> str:
         return Identity(self.kind, self.identity, self.name).shown
 

@@ -39,11 +39,14 @@ _NOT_READ = "Nothing was drawn or written."
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """Measurements and the model that was fitted to them.
+    """Measurements and the model that was fitted to them: rows and tables are drawn from it, without data or budget.
 
-    model = rv.fit("people.csv", "plan.toml")
-    model.save("people-model")
-    rv.Model.load("people-model").sample(1000, where="age >= 65")
+    >>> model = rv.fit(people, plan)
+    >>> model
+    Model of 500 rows and 3 columns
+    >>> model.save("people-model")
+    >>> rv.Model.load("people-model").sample(1000, where="age >= 65").num_rows
+    1000
     """
 
     measurements: Measurements
@@ -94,7 +97,11 @@ class Model:
     # Drawing
 
     def sample(self, n: int, where: str | None = None, source: RandomSource | None = None) -> pa.Table:
-        """`n` fresh rows, all of which fulfil a condition such as "age >= 65 and sex = 'f'"."""
+        """`n` fresh rows as an Arrow table, all of which fulfil a condition such as "age >= 65 and sex = 'f'".
+
+        >>> rv.fit(people, plan).sample(20, where="sex = 'f'").to_pandas()["sex"].unique().tolist()
+        ['f']
+        """
         return as_arrow(self.draw(n, where, source))
 
     def draw(self, n: int, where: str | None = None, source: RandomSource | None = None) -> Rows:
@@ -103,7 +110,11 @@ class Model:
         return draw_again(self.measurements, self.fitted, n, where, chance)
 
     def table(self, columns: Sequence[str]) -> TableEstimate:
-        """Counts of the cells of one to three columns: measured ones where there are, else those of the model."""
+        """Counts of the cells of one to three columns: measured ones where there are, else those of the model.
+
+        >>> len(rv.fit(people, plan).table(["sex"]).texts())
+        2
+        """
         return estimated(self.measurements, self.fitted, [columns] if isinstance(columns, str) else columns)
 
     # Files
@@ -130,13 +141,23 @@ class Model:
         return {MANIFEST: json.dumps(manifest, indent=2, ensure_ascii=False).encode() + b"\n", **content}
 
     def save(self, folder: str | Path) -> None:
-        """Write the model, and its certificate if it has one, to a folder that does not exist yet; all or nothing."""
+        """Write the model, and its certificate if it has one, to a folder that does not exist yet; all or nothing.
+
+        >>> rv.fit(people, plan).save("people-model")
+        >>> rv.verify("people-model").verified
+        True
+        """
         beside = {} if self.certificate is None else {CERTIFICATE_NAME: self.certificate.encode()}
         write_folder(Path(folder), {**self.files(), **beside})
 
     @classmethod
     def load(cls, folder: str | Path) -> Model:
-        """Read a model's folder, or that of a release with a model beside it."""
+        """Read a model's folder, or that of a release with a model beside it.
+
+        >>> made = rv.release(people, plan, out="2031-q1", keep_model=True)
+        >>> rv.Model.load("2031-q1")
+        Model of 500 rows and 3 columns
+        """
         path = Path(folder)
         path = path / MODEL_NAME if (path / MODEL_NAME / MANIFEST).exists() else path
         manifest = _manifest(path)

@@ -30,7 +30,12 @@ _COMPARED_DECIMALS = 12
 
 
 class Taxonomy:
-    """Concepts with their parents. Nodes are numbered with the labels first, in the order given."""
+    """Concepts with their parents. Nodes are numbered with the labels first, in the order given.
+
+    >>> parents = {"work": [], "office": ["work"], "clerk": ["office"], "nurse": ["work"]}
+    >>> rv.Taxonomy(parents, ["clerk", "nurse"]).labels
+    ('clerk', 'nurse')
+    """
 
     def __init__(
         self,

@@ -16,6 +16,12 @@ release.py      the release against the certificate
 inspection.py   the values of one column
 """
 
-from rankveil.verify.checks import Check, Verification, verify
+from rankveil._lazy import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rankveil.verify.checks import Check, Verification, verify
 
 __all__ = ["Check", "Verification", "verify"]
+
+__getattr__, __dir__ = lazily(__name__, checks="Check Verification verify")

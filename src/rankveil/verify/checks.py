@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +18,17 @@ from pydantic import ValidationError
 from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
-from rankveil.errors import RankveilError
+from rankveil.errors import RankveilError, TableError
+from rankveil.fragments import fragment
 from rankveil.measure.accounting import delta_at_most, implies, rho_within
 from rankveil.methods import METHODS
 from rankveil.privacy import theorems
 from rankveil.verify import release as of_release
 from rankveil.verify.release import Fails
+from rankveil.write import CERTIFICATE_NAME, recover
+
+if TYPE_CHECKING:
+    from rankveil.release import Release
 
 _NEARLY_ALL = 1 - Fraction(1, 10**6)  # of the ρ that (ε, δ) allow: a budget is spent whole, up to rounding
 _SMALLEST = Fraction(1, 10**60)
@@ -36,8 +41,16 @@ class Check:
     detail: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
+    """What `verify` has found.
+
+    >>> made = rv.release(people, plan, out="2031-q1")
+    >>> found = rv.verify("2031-q1")
+    >>> found.verified, found.checks[0].check
+    (True, 'certificate can be read')
+    """
+
     checks: tuple[Check, ...]
     certificate: Certificate | None  # None if it cannot be read
 
@@ -45,17 +58,40 @@ class Verification:
     def verified(self) -> bool:
         return all(check.holds for check in self.checks)
 
+    def __repr__(self) -> str:
+        failed = sum(not check.holds for check in self.checks)
+        if failed:
+            return f"NOT VERIFIED: {failed} of {len(self.checks)} checks fail"
+        return f"Verified: all {len(self.checks)} checks hold"
+
+    def _repr_html_(self) -> str:
+        rows = [("holds" if check.holds else "FAILS", check.check, check.detail) for check in self.checks]
+        return fragment(repr(self), table=(("", "check", ""), rows))
+
     def as_dict(self) -> dict[str, Any]:
         return {"verified": self.verified, "checks": [asdict(check) for check in self.checks]}
 
 
-def verify(certificate: str | Path, release: str | Path) -> Verification:
-    """Check a release, or the folder of a model alone, against its certificate. All checks are made, whichever fail."""
+def verify(certificate: str | Path | Release[Any], release: str | Path | None = None) -> Verification:
+    """Check a release, or the folder of a model alone, against its certificate. All checks are made, whichever fail.
+
+        >>> made = rv.release(people, plan, out="2031-q1")
+        >>> rv.verify("2031-q1")
+        Verified: all ... checks hold
+        >>> rv.verify("2031-q1/certificate.json", "2031-q1/release.parquet").verified
+        True
+        >>> text = Path("2031-q1/release.parquet").write_bytes(b"PAR1, and then something else")
+        >>> rv.verify("2031-q1")
+        NOT VERIFIED: 3 of ... checks fail
+
+    One argument names the folder of a release, or what `release` has given back; two name the certificate and the
+    release, which is a file or a folder. Nothing else is read, so anyone can verify.
+    """
+    where, path = _named(certificate, release)
     try:
-        read = read_certificate(Path(certificate))
+        read = read_certificate(where)
     except Fails as failure:
         return Verification((Check("certificate can be read", False, str(failure)),), None)
-    path = Path(release)
     checks: list[tuple[str, Callable[[], str]]] = [
         ("certificate can be read", lambda: _format(read)),
         ("claim is the method's own", lambda: _claim(read)),
@@ -73,6 +109,24 @@ def verify(certificate: str | Path, release: str | Path) -> Verification:
     if read.weights is not None:
         checks.append(("weights are the certified ones", lambda: of_release.weights(read, path.parent)))
     return Verification(tuple(_made(name, check) for name, check in checks), read)
+
+
+def _named(certificate: str | Path | Release[Any], release: str | Path | None) -> tuple[Path, Path]:
+    """Where the certificate and the release are. What a killed run has left half done is completed, or taken back."""
+    from rankveil.evaluate.evaluation import release_file
+
+    if not isinstance(certificate, str | Path):
+        if certificate.folder is None:
+            raise TableError(
+                "A release in memory has no file that could be verified.", remedy="Release it with out=...", cost=""
+            )
+        certificate = certificate.folder
+    where = Path(certificate)
+    path = (where if where.is_dir() else where.parent) if release is None else Path(release)
+    for folder in {path if path.is_dir() else path.parent, where if where.is_dir() else where.parent}:
+        recover(folder)
+    where = where / CERTIFICATE_NAME if where.is_dir() else where
+    return where, path if (path / "model.json").exists() else release_file(path)
 
 
 def _made(name: str, check: Callable[[], str]) -> Check:

@@ -184,7 +184,7 @@ def test_with_a_stand_in_the_table_is_not_opened_and_everything_says_so(tmp_path
 
 
 def test_a_made_table_comes_from_the_plan_alone_and_is_the_same_every_time() -> None:
-    plan = the_plan().with_release(expected_rows=700)
+    plan = the_plan().with_(expected_rows=700)
     first, second = (rv.compare(None, plan, stand_in="made", methods=["laplace"], ks=[7], runs=1) for _ in range(2))
     assert first.table == {"name": "made from the plan", "rows": 700, "columns": 3,
                            "stand_in": "made from the plan alone; no data were read"}  # fmt: skip
@@ -211,7 +211,7 @@ def test_a_made_table_fills_every_kind_of_column_inside_its_domain_with_mild_dep
         "wealth": 'kind = "integer"\nbounds = "private"',
     }
     text = plan_text(entries, method="synthetic") + '[[impossible]]\njob = "a"\nlevel = "high"\n'
-    records = made_table(Plan.parse(text).with_release(expected_rows=4000))
+    records = made_table(Plan.parse(text).with_(expected_rows=4000))
     assert records.row_count == 4000
     for column in records.schema.columns:
         codes = records.codes[column.name]
@@ -414,6 +414,6 @@ def test_a_release_and_a_comparison_take_the_same_steps(monkeypatch: pytest.Monk
 
     monkeypatch.setitem(METHODS, "laplace", replace(plain, protect=noted("protect"), rows=noted("rows")))
     plan = the_plan()
-    rv.release(people(), plan.with_release(method="laplace"), source=SeededSource(1))
+    rv.release(people(), plan.with_(method="laplace"), source=SeededSource(1))
     rv.compare(people(), plan, methods=["laplace"], runs=1, baselines=False)
     assert taken == 2 * [(step, Fraction(plan.release.epsilon)) for step in ("protect", "rows")]

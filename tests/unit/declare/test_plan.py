@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from rankveil.certificate import plain
 from rankveil.consent import check_consent
-from rankveil.declare import Plan, declare_alone
+from rankveil.declare import Plan, declare_alone, planned
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.declare.reading import day_number, keeps_days, read_days
@@ -136,7 +136,7 @@ def test_a_taxonomy_file_is_looked_for_beside_the_plan(tmp_path: Path, monkeypat
 def test_options_do_not_move_the_folder_of_the_plan(tmp_path: Path) -> None:
     (tmp_path / "tree.csv").write_text("node,parent\nroot,\nx,root\ny,root\n")
     (tmp_path / "plan.toml").write_text(plan_text({"a": 'kind = "category"\ntaxonomy = "tree.csv"'}))
-    plan = Plan.load(tmp_path / "plan.toml").with_release(epsilon="2")
+    plan = Plan.load(tmp_path / "plan.toml").with_(epsilon="2")
     assert declare_alone(plan).names == ["a"]
     assert plan.file_sha256 == Plan.load(tmp_path / "plan.toml").file_sha256
 
@@ -365,7 +365,7 @@ def test_many_mistakes_are_counted_and_the_first_twenty_shown() -> None:
 
 def test_options_replace_release_settings_and_nothing_else() -> None:
     plan = Plan.parse(plan_text({"a": integer(5, more="null = true")}, k=3))
-    changed = plan.with_release(epsilon="0.1", method="published:ranking", k=None)
+    changed = planned(plan, epsilon="0.1", method="published:ranking", k=None)
     assert (changed.release.epsilon, changed.release.method, changed.release.k) == (
         Decimal("0.1"),
         "published:ranking",
@@ -373,12 +373,13 @@ def test_options_replace_release_settings_and_nothing_else() -> None:
     )
     assert changed.columns == plan.columns
     assert plan.release.epsilon == 1
+    assert plan.with_(k=None).release.k is None  # taken back
 
 
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"epsilon": "nan"}, {"epsilon": "-1"}, {"epsilon": "one"}, {"gamma": 1}])
 def test_options_are_checked_like_the_plan(wrong: dict[str, object]) -> None:
     with pytest.raises(PlanError):
-        Plan.parse(plan_text()).with_release(**wrong)
+        Plan.parse(plan_text()).with_(**wrong)
 
 
 # Fingerprints

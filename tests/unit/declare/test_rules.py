@@ -215,7 +215,7 @@ def test_only_synthetic_takes_them() -> None:
         ({"age": AGE, "x": AGE}, [{"then": "age < 50"}]),
     ):
         with pytest.raises(PlanError, match="The method laplace does not keep to"):
-            rv.release(table, plan(columns, *rules).with_release(method="laplace"))
+            rv.release(table, plan(columns, *rules).with_(method="laplace"))
 
 
 # Special values
@@ -258,7 +258,7 @@ def test_a_plan_written_and_read_again_is_the_same() -> None:
     made = plan(columns, {"when": "age < 15", "then": "`my job` is missing"}, {"then": "late or age < 90"})
     again = Plan.parse(plan_toml(made))
     assert again.sha256() == made.sha256()
-    assert again.with_release(epsilon=2).rule == made.rule
+    assert again.with_(epsilon=2).rule == made.rule
     declare_alone(again)
 
 

@@ -85,7 +85,7 @@ def test_a_column_that_decides_another_is_kept(delta: str | None) -> None:
     names = [f"grade {place}" for place in range(16)]
     table = pa.table({"number": grade, "name": np.array(names)[grade], "age": rng.integers(0, 80, 20_000)})
     columns = {"number": integer(15), "name": category(names), "age": integer(79)}
-    made = rv.release(table, plan(columns).with_release(delta=delta), source=SeededSource(1)).table
+    made = rv.release(table, plan(columns).with_(delta=delta), source=SeededSource(1)).table
     assert joint_distance(table, made, "number", "name", names) < 0.15
     apart = table.set_column(1, "name", pa.array(rng.permutation(table["name"].to_numpy(zero_copy_only=False))))
     assert joint_distance(table, apart, "number", "name", names) > 0.7, "what is lost if nothing links them"
@@ -109,7 +109,7 @@ def test_three_yes_or_no_columns_of_which_two_decide_the_third_are_kept(delta: s
     bits[:, 2] = bits[:, 0] ^ bits[:, 1]
     table = pa.table({f"c{place}": bits[:, place] for place in range(4)})
     columns = {f"c{place}": 'kind = "boolean"' for place in range(4)}
-    release = rv.release(table, plan(columns, epsilon=2).with_release(delta=delta), source=SeededSource(2))
+    release = rv.release(table, plan(columns, epsilon=2).with_(delta=delta), source=SeededSource(2))
     made = np.stack([release.table[name].to_numpy(zero_copy_only=False) for name in columns])
     assert (made[0] ^ made[1] == made[2]).mean() > 0.95
     assert abs((made[0] ^ made[1] == made[3]).mean() - 0.5) < 0.05
@@ -140,7 +140,7 @@ def test_labels_beyond_the_sixteenth_are_linked(delta: str | None, least: float)
     names = [f"town {each:03}" for each in range(150)]
     table = pa.table({"town": np.array(names)[place], "height": place * 3 + rng.integers(0, 3, len(place))})
     columns = {"town": category(names), "height": integer(449)}
-    made = rv.release(table, plan(columns, epsilon=10).with_release(delta=delta), source=SeededSource(1)).table
+    made = rv.release(table, plan(columns, epsilon=10).with_(delta=delta), source=SeededSource(1)).table
     towns = np.array([names.index(town) for town in made["town"].to_pylist()])
     assert len(np.unique(towns)) > 145
     assert np.corrcoef(towns, made["height"].to_numpy())[0, 1] > least
@@ -168,7 +168,7 @@ def test_as_many_cells_as_a_byte_holds_and_missing_values_besides() -> None:
 
 
 def test_with_a_delta_shares_are_paid_in_rho_and_epsilon_is_not_claimed_pure() -> None:
-    made = rv.release(mixed_table(), plan(MIXED).with_release(delta="1e-9"), source=SeededSource(4))
+    made = rv.release(mixed_table(), plan(MIXED).with_(delta="1e-9"), source=SeededSource(4))
     assert made.certificate.delta == "0.000000001"
     assert all(share.epsilon is None and share.rho is not None for share in made.certificate.shares)
     assert "δ" in made.certificate.statement
@@ -287,6 +287,6 @@ def test_bounds_must_be_public_or_private_but_not_both() -> None:
 def test_odd_tables_are_released_without_complaint(
     table: pa.Table, columns: dict[str, str], epsilon: str, delta: str | None
 ) -> None:
-    made = rv.release(table, plan(columns, epsilon=epsilon).with_release(delta=delta), source=SeededSource(12))
+    made = rv.release(table, plan(columns, epsilon=epsilon).with_(delta=delta), source=SeededSource(12))
     assert made.table.num_rows == table.num_rows
     assert made.table.column_names == table.column_names

@@ -187,7 +187,7 @@ def test_a_plan_that_was_changed_since_is_called_out(tmp_path: Path) -> None:
     plan, made, found = written(tmp_path)
     same = reproduction([("release", tmp_path / "out" / "release.csv")])
     assert "other settings than this plan" not in as_page(found, plan, made.certificate, made=same)
-    assert "other settings than this plan" in as_page(found, plan.with_release(epsilon=2), made.certificate, made=same)
+    assert "other settings than this plan" in as_page(found, plan.with_(epsilon=2), made.certificate, made=same)
 
 
 def written(folder: Path) -> tuple[Plan, Release, object]:

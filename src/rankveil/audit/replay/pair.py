@@ -78,7 +78,7 @@ def run_pair(case: Case, folder: Path, engine: Engine | None = None) -> Outcome:
     return _compared(case, AnsweredPath(first, second), one, other)
 
 
-_Ended = Release | Exception
+_Ended = Release[Any] | Exception
 
 
 def _ended(case: Case, cells: Cells, cuts: Cuts, watch: Watch, folder: Path, engine: Engine | None) -> _Ended:
@@ -173,7 +173,7 @@ def _beyond_claim(losses: Sequence[Lost], certificate: Certificate) -> list[str]
 # What others get to see
 
 
-def seen(made: Release) -> dict[str, str]:
+def seen(made: Release[Any]) -> dict[str, str]:
     """Everything that leaves: name -> fingerprint. Of files every byte; of frames types, chunks, values."""
     if made.folder is not None:
         files = sorted(path for path in made.folder.rglob("*") if path.is_file())

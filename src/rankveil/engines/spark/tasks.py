@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from rankveil import errors
+from rankveil._arrow_memory import take_memory_from_the_system
 from rankveil._version import __version__
 from rankveil.engines.engine import Fold, Regrouping
 from rankveil.engines.table import Piece
@@ -90,6 +91,7 @@ class _Task:
     version: str = field(default=__version__, kw_only=True)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        take_memory_from_the_system()
         try:
             yield from self._run(self._unpickled(), batches)
         except errors.RankveilError as error:

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack, overload
 
 import pyarrow as pa
 
 from rankveil import rules
 from rankveil.certificate import Certificate, certify
 from rankveil.consent import check_consent, weak
-from rankveil.declare import Plan, Schema, declare
+from rankveil.declare import Amount, Plan, Schema, declare, planned
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.persons import limited
 from rankveil.declare.unit import A_ROW
@@ -43,19 +43,50 @@ from rankveil.write import (
 _ROWS_SHOWN = 5
 
 
-@dataclass(frozen=True)
-class Release:
-    """A protected table and its certificate.
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _Frame(Protocol):
+    """A pandas or polars frame: what comes out is one, too."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def to_dict(self) -> Any: ...  # a table of Arrow has none
+
+
+FrameT = TypeVar("FrameT", bound=_Frame)
+
+
+@dataclass(frozen=True, repr=False)
+class Release(Generic[T_co]):
+    """A protected table and its certificate, as `release` gives them.
 
     `table` is of the kind that went in (Arrow for a file), or None if the release was written to `folder`. A data frame
     of Spark is made when it is asked for its rows, and gives the same ones each time.
+
+        >>> made = rv.release(people, plan)
+        >>> made
+        Release of 500 rows by synthetic with ε = 1
+        >>> type(made.table).__name__, len(made.table)
+        ('DataFrame', 500)
+        >>> made.certificate.epsilon, made.certificate.differentially_private
+        ('1', True)
     """
 
-    table: Any
+    table: T_co
     certificate: Certificate
     folder: Path | None = None
     model: Model | None = None  # where it was to be kept
     weights: pa.Table | None = None  # replicate weights of a release in memory, row by row
+
+    def __repr__(self) -> str:
+        said = self.certificate
+        budget = [("ε", said.epsilon), ("δ", None if said.delta == "0" else said.delta)]
+        held = ", ".join(f"{symbol} = {amount}" for symbol, amount in budget if amount is not None)
+        where = "" if self.folder is None else f", in {self.folder}"
+        return f"Release of {said.rows:,} rows by {said.method}{held and ' with '}{held}{where}"
 
     def _repr_html_(self) -> str:
         """For notebooks: what holds, and the first rows of the protected table."""
@@ -72,10 +103,58 @@ class Release:
         )
 
 
+class _Who(TypedDict, total=False):
+    """What `release` and `fit` may be told besides, for type checkers."""
+
+    epsilon: Amount | None
+    delta: Amount | None
+    accept_large_epsilon: bool
+    engine: Engine | None
+    source: RandomSource | None
+    ledger: str | Path | None
+    reference: str
+    name: str
+    clock: Callable[[], datetime]
+    progress: Callable[[str], None]
+    rows_done: RowsDone | None
+
+
+class _How(_Who, total=False):
+    """What `release` may be told besides."""
+
+    accept_no_guarantee: bool
+    replicates: int | None
+    overwrite: bool
+    escape_formulas: bool
+    keep_model: bool
+
+
+@overload
+def release(table: object, plan: Plan | str | Path, *, out: str | Path, **how: Unpack[_How]) -> Release[None]: ...
+
+
+@overload
+def release(
+    table: str | Path, plan: Plan | str | Path, *, out: None = None, **how: Unpack[_How]
+) -> Release[pa.Table]: ...
+
+
+@overload
+def release(table: FrameT, plan: Plan | str | Path, *, out: None = None, **how: Unpack[_How]) -> Release[FrameT]: ...
+
+
+@overload
+def release(
+    table: object, plan: Plan | str | Path, *, out: str | Path | None = None, **how: Unpack[_How]
+) -> Release[Any]: ...
+
+
 def release(
     table: object,
     plan: Plan | str | Path,
     *,
+    epsilon: Amount | None = None,
+    delta: Amount | None = None,
     out: str | Path | None = None,
     accept_no_guarantee: bool = False,
     accept_large_epsilon: bool = False,
@@ -91,11 +170,17 @@ def release(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     progress: Callable[[str], None] = lambda stage: None,
     rows_done: RowsDone | None = None,
-) -> Release:
+) -> Release[Any]:
     """Publish a protected version of `table` as `plan` describes.
 
+        >>> made = rv.release(people, plan, epsilon=0.5)
+        >>> list(made.table.columns)
+        ['age', 'sex', 'income']
+        >>> rv.release("people.csv", "plan.toml", out="2031-q1").folder.name
+        '2031-q1'
+
     `table` is a path to a CSV or Parquet file, to a folder of them or a pattern of such paths; a pandas, polars or
-    Spark frame; or anything with the Arrow C stream.
+    Spark frame; or anything with the Arrow C stream. `epsilon` and `delta` take the place of the plan's.
     With `out`, the release and its certificate are written to that folder. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`, an ε above 20 `accept_large_epsilon=True`. `escape_formulas`
     puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. `keep_model`
@@ -111,6 +196,7 @@ def release(
     `progress` is told the stage at work, and `rows_done` how many rows of it have been read or written, and of how many
     (None if nobody knows).
     """
+    plan = planned(plan, epsilon=epsilon, delta=delta)
     source = SystemSource() if source is None else source
     run = _Run.of(table, plan, engine, source, accept_no_guarantee, accept_large_epsilon)
     plan, method = run.plan, run.method
@@ -172,6 +258,8 @@ def fit(
     table: object,
     plan: Plan | str | Path,
     *,
+    epsilon: Amount | None = None,
+    delta: Amount | None = None,
     accept_large_epsilon: bool = False,
     engine: Engine | None = None,
     source: RandomSource | None = None,
@@ -184,10 +272,15 @@ def fit(
 ) -> Model:
     """Measure `table` as `plan` describes and fit a model to what was measured: a release without its rows.
 
+        >>> model = rv.fit(people, plan, epsilon=2)
+        >>> model.sample(1000).num_rows
+        1000
+
     It costs what a release costs, is entered in the ledger like one, and has a certificate, which is saved with it.
     From the model rows and tables are drawn at any time, without data or budget. What is given is what `release` takes;
     the method is `synthetic`.
     """
+    plan = planned(plan, epsilon=epsilon, delta=delta)
     source = SystemSource() if source is None else source
     run = _Run.of(table, plan, engine, source, False, accept_large_epsilon)
     run.engine.refuse(run.method.reads_records(run.schema), None)
@@ -229,13 +322,12 @@ class _Run:
     def of(
         cls,
         table: object,
-        plan: Plan | str | Path,
+        plan: Plan,
         engine: Engine | None,
         source: RandomSource,
         accept_no_guarantee: bool,
         accept_large_epsilon: bool,
     ) -> _Run:
-        plan = plan if isinstance(plan, Plan) else Plan.load(plan)
         agreed = accept_large_epsilon or not source.releasable  # a test releases nothing
         method = check_consent(plan, accept_no_guarantee=accept_no_guarantee, accept_large_epsilon=agreed)
         engine = engine_for(table) if engine is None else engine
