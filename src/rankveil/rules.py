@@ -164,6 +164,9 @@ PRIOR_SPREAD, EXCESS_FROM = 2.0, 0.5
 """Departures that a replicate draws, in deviations of the prior: true ones have longer tails than a normal prior of one
 variance. And the deviations from which what was measured beyond the prior is drawn too."""
 
+CELL_PRIOR = 0.5
+"""Of a column's base cell: the part of its mass that a replicate takes for unsure before any count is looked at."""
+
 MOST_UNMEASURED = 0.02
 """Of an estimate's variance: the part that no measured table fixes, up to which its interval is believed."""
 

@@ -23,19 +23,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil import rules
 from rankveil.declare.domain import Codes
-from rankveil.fit.marginal import Marginal, OrderedMarginal
+from rankveil.draw.misfit import ColumnError, TableError, inside_cells
 from rankveil.fit.model import Model
 from rankveil.fit.rows import RowSet
 from rankveil.fit.terms import Cells, Index, Term
 from rankveil.fit.threads import on_one_thread
-from rankveil.measure.measurements import ColumnMeasurement, Floats, Level, Measurements, TableMeasurement
+from rankveil.measure.measurements import Floats, Measurements, TableMeasurement
 from rankveil.measure.size import COLUMN as SIZE
 from rankveil.noise import Sampler
 
@@ -85,33 +84,42 @@ class _Draws:
             level.law == "discrete Laplace" for each in measured.asked.values() for level in each.levels
         )
         places = {name: place for place, name in enumerate(marginals)}
-        self._roots = {
-            places[name]: _root(covariance(name, marginal, measured))
-            for name, marginal in marginals.items()
+        of_columns = {term.columns[0]: fitted for term, fitted in self._together() if len(term.columns) == 1}
+        self._columns = {
+            place: ColumnError.of(name, marginals[name], of_columns[place], measured)
+            for name, place in places.items()
             if name not in measured.public
         }
-        self._excess = [_excess(term, fitted) for term, fitted in zip(self._terms, self._fitted, strict=True)]
+        self._lost = {
+            place: TableError.of(table, [marginals[name] for name in table.columns], self._fitted[place])
+            for place, table in enumerate(measured.tables)
+            if not table.parity
+        }
+        self._excess = [_excess(term, fitted) for term, fitted in self._together()]
+        self._inside = [
+            inside_cells(marginals[name], released[name]) for name in marginals if name not in measured.public
+        ]
+        self._sign = 1.0
         self._of_size = _deviation_of_size(measured) / measured.rows
+
+    def _together(self) -> Iterator[tuple[Term, Floats]]:
+        return zip(self._terms, self._fitted, strict=True)
 
     def errors(self) -> tuple[Weights, Weights]:
         """One draw of the error, for the table and for the population."""
-        off = {
-            term.columns[0]: each
-            for term, each in zip(self._terms, self._excess, strict=True)
-            if len(term.columns) == 1
-        }
+        self._sign = -self._sign
         columns = {
-            place: root @ self._normal(len(root)) + float(self._normal(1)[0]) * off[place]
-            for place, root in self._roots.items()
+            place: error.root @ self._normal(len(error.root)) + self._sign * error.off
+            for place, error in self._columns.items()
         }
-        noise = [
-            self._noise(term, fitted, excess, columns)
-            for term, fitted, excess in zip(self._terms, self._fitted, self._excess, strict=True)
-        ]
-        prior = [self._prior(term, excess) for term, excess in zip(self._terms, self._excess, strict=True)]
+        lost = {place: error.drawn(self._sign, self._normal(error.off.size)) for place, error in self._lost.items()}
+        noise = [self._noise(place, columns, lost) for place in range(len(self._terms))]
+        prior = [self._prior(place, lost) for place in range(len(self._terms))]
         total = 1 + FAY * self._of_size * float(self._normal(1)[0])
+        tilt = self._tilt()
         rows, people = self._again(), self._again()
-        both = rows + people - 1  # above zero: each is at least one half
+        both = (rows + people - 1) * tilt  # above zero: each is at least one half
+        rows = rows * tilt
         sampled = [
             each + (term.fitted(sums, people * (self.size / people.sum())) - fitted) / FAY
             for each, term, sums, fitted in zip(noise, self._terms, self._sums, self._fitted, strict=True)
@@ -141,8 +149,16 @@ class _Draws:
         rows.rake(rules.REPLICATE_RAKES if prior is not None else rules.SUPPORT_RAKES)
         return np.clip(np.rint(rows.weights * total * UNIT), 0, _LARGEST).astype(np.uint16)
 
-    def _noise(self, term: Term, fitted: Floats, excess: Floats, columns: Mapping[int, Floats]) -> Floats:
+    def _tilt(self) -> Floats:
+        """Weights of rows whose values lie elsewhere in their cells."""
+        weights = np.ones(self.size)
+        for cells, places, count in self._inside:
+            weights *= 1 + FAY * np.clip(self._normal(count), -2.0, 2.0)[cells] * places
+        return weights
+
+    def _noise(self, place: int, columns: Mapping[int, Floats], lost: Mapping[int, Floats]) -> Floats:
         """Of a measured table, with the margins that its columns have in this replicate."""
+        term, fitted = self._terms[place], self._fitted[place]
         if len(term.columns) == 1:
             return columns.get(term.columns[0], np.zeros(len(fitted)))
         deviation = math.sqrt(term.variance)
@@ -152,7 +168,7 @@ class _Draws:
         drawn = deviation * self._of_law(len(fitted))
         if term.departures is None:  # a table of few cells that matter: what is thin has been emptied
             drawn *= np.sqrt((fitted + 1) / (fitted + 1 + deviation))
-            drawn += float(self._normal(1)[0]) * excess
+        drawn += lost[place]
         some = (fitted > 0).reshape(term.shape)
         table = drawn.reshape(term.shape) * some
         for axis, column in enumerate(term.columns):
@@ -162,13 +178,15 @@ class _Draws:
             table = table + np.expand_dims(lacking / np.maximum(some.sum(axis=others), 1), others) * some
         return table.ravel()
 
-    def _prior(self, term: Term, excess: Floats) -> Floats:
+    def _prior(self, place: int, lost: Mapping[int, Floats]) -> Floats:
         """Departures that the fit may have taken for noise, as parameters."""
+        term = self._terms[place]
         if term.departures is None:
             return np.zeros(len(term.measured))
         spread = rules.PRIOR_SPREAD * np.sqrt(term.departures.variance.ravel()) * self._normal(len(term.measured))
-        spread += float(self._normal(1)[0]) * excess
-        parameters = term.departures.in_cells(spread) / term.departures.level.ravel()
+        spread += float(self._normal(1)[0]) * self._excess[place]
+        in_cells = term.departures.in_cells(spread) + lost.get(place, 0.0)
+        parameters = in_cells / term.departures.level.ravel()
         return np.asarray(np.clip(parameters, -rules.LARGEST_STEP, rules.LARGEST_STEP), dtype=np.float64)
 
     def _normal(self, count: int) -> Floats:
@@ -190,11 +208,11 @@ def _excess(term: Term, fitted: Floats) -> Floats:
     """How much more a measured table departs from the released rows than its prior and its noise explain.
 
     A prior is one for all cells of a table. Where single cells depart more than others, the fit has shrunk them too
-    far; what is beyond some deviations is taken for that. Without a prior: what the rows lack of the measured masses.
+    far; what is beyond some deviations is taken for that.
     """
     off = term.measured - fitted
     if term.departures is None:
-        return np.asarray(off * (fitted > 0))
+        return np.zeros(len(off))
     prior = term.departures.variance.ravel()
     whole = prior + term.variance
     departed = term.departures.in_waves(off) * (whole / term.variance)
@@ -215,59 +233,6 @@ def _terms(model: Model, measured: Measurements) -> list[Term]:
     return terms + (
         known or [Term.of_column(places[name], each.mass, each.variance) for name, each in model.marginals.items()]
     )
-
-
-# How sure columns are
-
-
-def covariance(name: str, marginal: Marginal, measured: Measurements) -> Floats:
-    """Of the errors of a column's base cells, given all that was measured: their sum is known."""
-    asked, cells = measured.asked[name], marginal.cell_count
-    deviation = asked.levels[0].deviation
-    # A thin cell has been estimated from its neighbours, too: it is surer than its own noise says.
-    precision = np.diag(1 / (deviation * (np.maximum(marginal.mass, 0.0) + 1)))
-    for member, variance in _observations(asked, marginal):
-        precision += np.outer(member, member) / variance
-    for table in measured.tables:
-        if name in table.columns and not table.parity:
-            axis = table.columns.index(name)
-            summed = np.zeros((table.noisy.shape[axis], cells))
-            summed[table.groups[axis], np.arange(cells)] = 1.0
-            precision += summed.T @ summed / (table.noisy.size / len(summed) * table.deviation**2)
-    found = np.linalg.inv(precision)
-    sums = found.sum(axis=1)
-    return np.asarray(found - np.outer(sums, sums) / sums.sum(), dtype=np.float64)
-
-
-def _observations(asked: ColumnMeasurement, marginal: Marginal) -> Iterator[tuple[Floats, float]]:
-    """Which base cells each noisy count, or sum of them, is about, and its variance."""
-    ordinary = marginal.cell_count - marginal.apart
-    for place in range(len(asked.apart)):
-        yield np.eye(marginal.cell_count)[marginal.cell_count - len(asked.apart) + place], asked.apart_deviation**2
-    for level in asked.levels:
-        if isinstance(marginal, OrderedMarginal):
-            yield from _of_ranges(level, marginal, ordinary)
-        else:
-            counted = np.bincount(marginal.cell_of(level.low), minlength=marginal.cell_count)
-            for cell in np.flatnonzero(counted):
-                yield np.eye(marginal.cell_count)[cell], float(counted[cell]) * level.deviation**2
-
-
-def _of_ranges(level: Level, marginal: OrderedMarginal, ordinary: int) -> Iterator[tuple[Floats, float]]:
-    """Between two edges that cells of a level and base cells share, both count the same records."""
-    edges = np.concatenate([[0], marginal.edges, [marginal.code_count - marginal.special]])
-    shared = np.intersect1d(edges, np.union1d(level.low, level.high))
-    for low, high in pairwise(shared):
-        first, last = np.searchsorted(level.low, [low, high])
-        if last > first and (level.high[first:last] - level.low[first:last]).sum() == high - low:
-            member = np.zeros(marginal.cell_count)
-            member[np.searchsorted(edges, low) : np.searchsorted(edges, high)] = 1.0
-            yield member, float(last - first) * level.deviation**2
-
-
-def _root(matrix: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
 
 
 def _deviation_of_size(measured: Measurements) -> float:
