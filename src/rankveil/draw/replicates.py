@@ -41,6 +41,7 @@ from rankveil.noise import Sampler
 FAY = 0.5  # part of an error that a replicate has
 UNIT = 1000  # weights are multiples of 1 / UNIT ...
 _LARGEST = (1 << 16) - 1  # ... and below 66
+_SETTLED = 0.05  # deviations of noise: what may be left of measured tables
 
 Weights = NDArray[np.uint16]  # replicates x rows, in units of 1 / UNIT
 
@@ -127,27 +128,66 @@ class _Draws:
         return self._raked(both, noise, prior, total), self._raked(rows, sampled, prior, total)
 
     def drawn_again(self) -> Weights:
-        """Rows as they might have been drawn from the same model."""
-        nothing = [np.zeros_like(fitted) for fitted in self._fitted]
-        return self._raked(self._again(), nothing, None, 1.0)
+        """Rows as they might have been drawn from the same model, with all that was measured as it is.
+
+        Raked, and then brought to the nearest weights that change no measured table, by conjugate gradients: raking is
+        quick at first and slow at last. What still varies of an estimate is what measured tables do not say of it.
+        """
+        start = self._again()
+        terms = [
+            replace(term, measured=fitted, parameters=np.zeros(len(fitted)), departures=None)
+            for term, fitted in self._together()
+        ]
+        rows = RowSet(self._cells, terms, start * (self.size / start.sum()), self._sums)
+        rows.rake(rules.SUPPORT_RAKES)
+        weights = rows.weights
+        tables = self._tables(weights)
+        scale = [1 / np.maximum(each, 1e-9) for each in tables]
+        left = [fitted - each for fitted, each in zip(self._fitted, tables, strict=True)]
+        parameters = [np.zeros(len(each)) for each in left]
+        along = [a * b for a, b in zip(scale, left, strict=True)]
+        now = _dot(left, along)
+        for _ in range(rules.SUPPORT_STEPS):
+            if all(
+                float(np.mean(each**2)) <= _SETTLED**2 * term.variance
+                for term, each in zip(self._terms, left, strict=True)
+            ):
+                break
+            turned = self._tables(weights * self._in_rows(along))
+            length = now / max(_dot(along, turned), 1e-300)
+            parameters = [a + length * b for a, b in zip(parameters, along, strict=True)]
+            left = [a - length * b for a, b in zip(left, turned, strict=True)]
+            scaled = [a * b for a, b in zip(scale, left, strict=True)]
+            before, now = now, _dot(left, scaled)
+            along = [a + now / before * b for a, b in zip(scaled, along, strict=True)]
+        return _rounded(weights * (1 + self._in_rows(parameters)))
+
+    def _tables(self, weights: Floats) -> list[Floats]:
+        return [term.fitted(sums, weights) for term, sums in zip(self._terms, self._sums, strict=True)]
+
+    def _in_rows(self, parameters: Sequence[Floats]) -> Floats:
+        """For each row the sum of its cells' parameters."""
+        found = np.zeros(self.size)
+        for each, sums in zip(parameters, self._sums, strict=True):
+            found += each[sums]
+        return found
 
     def _again(self) -> Floats:
         """Weights of rows drawn again: exponential, as in the Bayesian bootstrap, and halfway to 1."""
         return 1 - FAY * (1 + np.log(np.maximum(self._sampler.uniform(self.size), 1e-300)))
 
-    def _raked(self, start: Floats, change: Sequence[Floats], prior: Sequence[Floats] | None, total: float) -> Weights:
+    def _raked(self, start: Floats, change: Sequence[Floats], prior: Sequence[Floats], total: float) -> Weights:
         terms = [
             replace(
                 term,
                 measured=fitted + FAY * each,
-                parameters=np.zeros(len(fitted)) if prior is None else -FAY * prior[place],
-                departures=None if prior is None else term.departures,
+                parameters=-FAY * prior[place],
             )
             for place, (term, fitted, each) in enumerate(zip(self._terms, self._fitted, change, strict=True))
         ]
         rows = RowSet(self._cells, terms, start * (self.size / start.sum()), self._sums)
-        rows.rake(rules.REPLICATE_RAKES if prior is not None else rules.SUPPORT_RAKES)
-        return np.clip(np.rint(rows.weights * total * UNIT), 0, _LARGEST).astype(np.uint16)
+        rows.rake(rules.REPLICATE_RAKES)
+        return _rounded(rows.weights * total)
 
     def _tilt(self) -> Floats:
         """Weights of rows whose values lie elsewhere in their cells."""
@@ -198,6 +238,14 @@ class _Draws:
             return self._normal(count)
         places = 2 * self._sampler.uniform(count) - 1
         return np.asarray(-np.sign(places) * np.log1p(-np.minimum(np.abs(places), 1 - 1e-15)) / math.sqrt(2))
+
+
+def _rounded(weights: Floats) -> Weights:
+    return np.clip(np.rint(weights * UNIT), 0, _LARGEST).astype(np.uint16)
+
+
+def _dot(first: Sequence[Floats], second: Sequence[Floats]) -> float:
+    return float(sum(a @ b for a, b in zip(first, second, strict=True)))
 
 
 def _masked(term: Term, sums: Index) -> Index:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ import pyarrow.parquet as papq
 from rankveil.certificate import Certificate, ColumnNote
 from rankveil.engines.arrays import is_text, null_of
 from rankveil.errors import EstimateError
-from rankveil.estimate.values import Floats, Values
+from rankveil.estimate.values import Ends, Floats, Values
+from rankveil.measure.budget import Price
 from rankveil.verify.checks import read_certificate
 from rankveil.verify.release import Fails, opened
 from rankveil.write import CERTIFICATE_NAME, WEIGHTS, recover
@@ -37,6 +39,7 @@ class Frame:
     population: Sequence[Floats]
     support: Sequence[Floats]
     of_persons: bool = False  # who may have several rows each
+    ends: Mapping[str, Ends] = field(default_factory=dict)  # of protected columns of numbers
 
     @property
     def rows(self) -> int:
@@ -99,7 +102,24 @@ class Frame:
             ]
             for start in WEIGHTS
         ]
-        return cls(columns, sets[0], sets[1], sets[2], certificate.unit.rows > 1)
+        return cls(columns, sets[0], sets[1], sets[2], certificate.unit.rows > 1, _ends(certificate))
+
+
+def _ends(certificate: Certificate) -> dict[str, Ends]:
+    found = {}
+    paid = {share.column: share for share in certificate.shares}
+    for note in certificate.columns:
+        share = paid.get(note.name)
+        if note.lower is None or note.upper is None or note.kind == "date" or share is None:
+            continue
+        if share.epsilon is not None:
+            price = Price("epsilon", Fraction(share.epsilon), protects=certificate.unit)
+        elif share.rho is not None:
+            price = Price("rho", Fraction(share.rho), protects=certificate.unit)
+        else:
+            continue
+        found[note.name] = Ends(float(note.lower), float(note.upper), price.on_counts().deviation)
+    return found
 
 
 def _check(path: Path, sha256: str) -> None:

@@ -47,6 +47,15 @@ class Values:
         return np.where(np.isin(self.numbers, self.special), np.nan, self.numbers) if self.special else self.numbers
 
 
+@dataclass(frozen=True)
+class Ends:
+    """How far a column of numbers may reach by the plan, and how many records the noise on one count may hide."""
+
+    lower: float
+    upper: float
+    deviation: float
+
+
 _SIGNS: dict[str, Callable[[Floats, Floats], Bools]] = {
     "=": np.equal,
     "!=": np.not_equal,
