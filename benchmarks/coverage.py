@@ -5,8 +5,8 @@
 Adult and NLTCS have chosen what was to choose (the prior's part in a replicate, rules.MOST_UNMEASURED; seeds from 101
 on); diamonds and a made population report. Of tables the truth is the table itself; of the made population, from which
 every release draws people anew, it is the population too. Coverage of nominal 90 and 95 % intervals, by kind of
-estimate and apart for those that carry the warning; their mean width beside that of an oracle who knows the true error's
-spread; and what intervals cover that take the release for the original.
+estimate and apart for those that carry the warning; their mean width beside that of an oracle who knows the true
+error's spread; and what intervals cover that take the release for the original.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -43,7 +44,7 @@ class Frame:
 
     @property
     def rows(self) -> int:
-        return len(next(iter(self.columns.values())).numbers)
+        return len(next(iter(self.columns.values())).series.numbers)
 
     @classmethod
     def of(cls, release: Release | str | Path) -> Frame:
@@ -146,13 +147,16 @@ def _values(array: pa.Array, note: ColumnNote, decimal: str) -> Values:
     if note.kind == "date":
         if is_text(array.type):
             array = pc.strptime(array, format=note.format or "%Y-%m-%d", unit="s", error_is_null=True)
-        return Values(_numbers(array.cast(pa.date32(), safe=False).cast(pa.int32())), date=True)
+        return Values.of_days(_numbers(array.cast(pa.date32(), safe=False).cast(pa.int32())))
     if note.lower is not None:
         if is_text(array.type):
             array = pc.replace_substring(array, decimal, ".")
-        return Values(_numbers(array.cast(pa.float64())), special=tuple(float(text) for text in note.special or ()))
+        special = tuple(Fraction(text) for text in note.special or ())
+        exact = [Fraction(note.lower), Fraction(note.step or "1"), *special]
+        denominator = math.lcm(*(number.denominator for number in exact))
+        return Values.of_numbers(_numbers(array.cast(pa.float64())), denominator, special)
     if pa.types.is_boolean(array.type):
-        return Values(_numbers(array.cast(pa.int8())), ("false", "true"))
+        return Values.of_labels(_numbers(array.cast(pa.int8())), ("false", "true"))
     if not is_text(array.type):
         array = array.cast(pa.string())
     listed = array.dictionary_encode()
@@ -163,7 +167,7 @@ def _values(array: pa.Array, note: ColumnNote, decimal: str) -> Values:
     codes = _numbers(listed.indices)
     known = ~np.isnan(codes)
     codes[known] = place[codes[known].astype(np.int64)]
-    return Values(codes, tuple(labels[each] for each in order))
+    return Values.of_labels(codes, tuple(labels[each] for each in order))
 
 
 def _numbers(array: pa.Array) -> Floats:

@@ -6,7 +6,7 @@ A statistic is a function of weights, so that its error is that of the weights: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -120,8 +120,7 @@ def _at_ends(
     """All columns, one of those that are asked about at an end of its range; and the deviation of its noise."""
     for name in sorted(frozenset().union(*map(names_in, nodes)) & ends.keys()):
         for end in (ends[name].lower, ends[name].upper):
-            there = np.full(len(columns[name].numbers), end)
-            yield ends[name].deviation, {**columns, name: replace(columns[name], numbers=there)}
+            yield ends[name].deviation, {**columns, name: columns[name].at(end)}
 
 
 def _regression(asked: Asked, columns: Mapping[str, Values], chosen: Bools, ends: Mapping[str, Ends]) -> Statistic:
@@ -215,7 +214,7 @@ def _groups(
 def _shown(value: float, values: Values) -> str:
     if values.labels is not None:
         return values.labels[int(value)]
-    return str(np.datetime64(int(value), "D")) if values.date else f"{value:.12g}"
+    return str(np.datetime64(int(value), "D")) if values.is_date else f"{value:.12g}"
 
 
 def _empty() -> EstimateError:
