@@ -4,6 +4,7 @@ Of a table, the number of rows is read at most, which is public. Whatever is sai
 
 reach.py          how far noise of a given law reaches
 expectations.py   how much of it lies on a count, a mean, a single value
+intervals.py      how wide intervals of estimates will be, as far as that tells
 noise_alone.py    pure ε or (ε, δ): what the planned noise moves, both ways
 """
 
@@ -31,10 +32,11 @@ from rankveil.preview.expectations import (
     of_values,
     steps_within,
 )
+from rankveil.preview.intervals import ABOUT_INTERVALS, ExpectedInterval, expected_intervals
 from rankveil.preview.noise_alone import Choice, choice
 from rankveil.rules import ASSUMED_ROWS, FEWEST_YES_NO
 
-__all__ = ["Choice", "Expectation", "Part", "Preview", "PreviewLine", "preview"]
+__all__ = ["Choice", "Expectation", "ExpectedInterval", "Part", "Preview", "PreviewLine", "preview"]
 
 
 Purpose = Literal["column", "linkage", "bounds", "rows"]
@@ -73,6 +75,7 @@ class Preview:
     rows_assumed: bool  # nobody has said how many there are
     split: tuple[Part, ...]
     expectations: tuple[Expectation, ...]
+    intervals: tuple[ExpectedInterval, ...]  # of estimates from a release with replicates
     linkage: str  # in words
     choice: Choice | None  # pure ε or (ε, δ), for methods that know both
     meaning: str  # of ε; nothing for methods without a guarantee
@@ -93,6 +96,8 @@ class Preview:
             "columns": [vars(line) for line in self.lines],
             "split": [asdict(part) for part in self.split],
             "expectations": [asdict(expectation) for expectation in self.expectations],
+            "intervals": [each.as_dict() for each in self.intervals],
+            "about_intervals": ABOUT_INTERVALS if self.intervals else "",
             "linkage": self.linkage,
             "noise_alone": None if self.choice is None else self.choice.as_dict(),
             "meaning": self.meaning,
@@ -139,6 +144,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         rows_assumed=plan.release.expected_rows is None,
         split=_split(known, columns),
         expectations=tuple(expectation for _, outlook in outlooks for expectation in outlook.expectations),
+        intervals=expected_intervals(columns, mechanisms, counted) if method.name == "synthetic" else (),
         linkage=linkage,
         choice=choice(plan, counted, mechanisms),
         meaning=in_words(*budget) + plan.unit.caveat if method.differentially_private else "",
