@@ -29,7 +29,7 @@ from rankveil.estimate.asked import Asked, asked
 from rankveil.estimate.frame import Frame
 from rankveil.estimate.statistics import Statistic, statistic
 from rankveil.estimate.values import Floats
-from rankveil.fragments import fragment
+from rankveil.fragments import Band, fragment, pictured
 
 if TYPE_CHECKING:
     from rankveil.release import Release
@@ -82,13 +82,22 @@ class Estimates:
             return None
         which = "This is" if len(self.each) == 1 else f"{weak} of {len(self.each)} are"
         return (
-            f"{which} {NOT_SUPPORTED}: no measured table links these columns in such detail. What the model assumes"
+            f"{which} {NOT_SUPPORTED}: no measured table links these columns in such detail, or a few records at the"
+            " end of a column's range, which noise can hide, would move it out of its interval. What the model assumes"
             " decides there, and the interval does not cover that."
         )
 
     @property
+    def is_regression(self) -> bool:
+        return self._function in ("lm", "logit")
+
+    @property
+    def _function(self) -> str:
+        return self.asked.strip().partition("(")[0].strip().lower()
+
+    @property
     def about(self) -> str:
-        kind = _KINDS.get(self.asked.strip().partition("(")[0].strip().lower(), "counts")
+        kind = _KINDS.get(self._function, "counts")
         low, high = OBSERVED[kind]
         return (
             f"{self.level:.0%} intervals for {_TARGETS[self.target]}, from {self.replicates} replicates. In simulations"
@@ -121,9 +130,14 @@ class Estimates:
         ]
         return "\n".join([self.asked, *said, self.about, *([self.warning] if self.warning else [])])
 
+    def _picture(self) -> str:
+        shown = [one for one in self.each if not (one.name == "constant" and len(self.each) > 1)]
+        return pictured([Band(one.name, one.low, one.estimate, one.high, one.supported) for one in shown])
+
     def _repr_html_(self) -> str:
         head = ["", "estimate", "standard error", "interval", ""]
-        return fragment(self.asked, warning=self.warning, facts=[], table=(head, self.lines()), footer=self.about)
+        table = (head, self.lines())
+        return fragment(self.asked, warning=self.warning, picture=self._picture(), table=table, footer=self.about)
 
 
 def estimate(
