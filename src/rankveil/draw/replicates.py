@@ -76,11 +76,14 @@ class _Draws:
     def __init__(self, model: Model, measured: Measurements, released: Mapping[str, Codes], sampler: Sampler) -> None:
         self._sampler, self._measured = sampler, measured
         marginals = model.marginals
-        self._cells: list[Cells] = [each.cell_of(released[name]).astype(np.uint16) for name, each in marginals.items()]
-        self.size = len(self._cells[0])
+        cells = np.stack([each.cell_of(released[name]).astype(np.uint16) for name, each in marginals.items()], axis=1)
+        self.size = len(cells)
+        # Rows of the same cells are raked alike: each kind of row once.
+        kinds, self._kind = np.unique(cells, axis=0, return_inverse=True)
+        self._cells: list[Cells] = list(np.ascontiguousarray(kinds.T))
         self._terms = _terms(model, measured)
         self._sums: list[Index] = [_masked(term, term.sums(self._cells)) for term in self._terms]
-        self._fitted = [term.fitted(sums, None) for term, sums in zip(self._terms, self._sums, strict=True)]
+        self._fitted = self._tables(np.ones(self.size))
         self._laplace = any(
             level.law == "discrete Laplace" for each in measured.asked.values() for level in each.levels
         )
@@ -121,9 +124,9 @@ class _Draws:
         rows, people = self._again(), self._again()
         both = (rows + people - 1) * tilt  # above zero: each is at least one half
         rows = rows * tilt
+        there = self._tables(people * (self.size / people.sum()))
         sampled = [
-            each + (term.fitted(sums, people * (self.size / people.sum())) - fitted) / FAY
-            for each, term, sums, fitted in zip(noise, self._terms, self._sums, self._fitted, strict=True)
+            each + (table - fitted) / FAY for each, table, fitted in zip(noise, there, self._fitted, strict=True)
         ]
         return self._raked(both, noise, prior, total), self._raked(rows, sampled, prior, total)
 
@@ -138,10 +141,10 @@ class _Draws:
             replace(term, measured=fitted, parameters=np.zeros(len(fitted)), departures=None)
             for term, fitted in self._together()
         ]
-        rows = RowSet(self._cells, terms, start * (self.size / start.sum()), self._sums)
+        rows = RowSet(self._cells, terms, self._of_kinds(start * (self.size / start.sum())), self._sums)
         rows.rake(rules.SUPPORT_RAKES)
         weights = rows.weights
-        tables = self._tables(weights)
+        tables = self._of_tables(weights)
         scale = [1 / np.maximum(each, 1e-9) for each in tables]
         left = [fitted - each for fitted, each in zip(self._fitted, tables, strict=True)]
         parameters = [np.zeros(len(each)) for each in left]
@@ -153,21 +156,34 @@ class _Draws:
                 for term, each in zip(self._terms, left, strict=True)
             ):
                 break
-            turned = self._tables(weights * self._in_rows(along))
+            turned = self._of_tables(weights * self._summed(along))
             length = now / max(_dot(along, turned), 1e-300)
             parameters = [a + length * b for a, b in zip(parameters, along, strict=True)]
             left = [a - length * b for a, b in zip(left, turned, strict=True)]
             scaled = [a * b for a, b in zip(scale, left, strict=True)]
-            before, now = now, _dot(left, scaled)
-            along = [a + now / before * b for a, b in zip(scaled, along, strict=True)]
-        return _rounded(weights * (1 + self._in_rows(parameters)))
+            last, now = now, _dot(left, scaled)
+            along = [a + now / last * b for a, b in zip(scaled, along, strict=True)]
+        return self._in_rows(start, weights * (1 + self._summed(parameters)))
+
+    def _of_kinds(self, weights: Floats) -> Floats:
+        """Of rows: the weight of each kind."""
+        return np.bincount(self._kind, weights, minlength=len(self._cells[0])).astype(np.float64)
+
+    def _in_rows(self, start: Floats, kinds: Floats, total: float = 1.0) -> Weights:
+        """Rows that started with these weights, each kind now with another one."""
+        weights = start * (kinds / np.maximum(self._of_kinds(start), 1e-300))[self._kind] * total
+        return np.clip(np.rint(weights * UNIT), 0, _LARGEST).astype(np.uint16)
 
     def _tables(self, weights: Floats) -> list[Floats]:
-        return [term.fitted(sums, weights) for term, sums in zip(self._terms, self._sums, strict=True)]
+        """Measured tables of weighted rows."""
+        return self._of_tables(self._of_kinds(weights))
 
-    def _in_rows(self, parameters: Sequence[Floats]) -> Floats:
-        """For each row the sum of its cells' parameters."""
-        found = np.zeros(self.size)
+    def _of_tables(self, kinds: Floats) -> list[Floats]:
+        return [term.fitted(sums, kinds) for term, sums in zip(self._terms, self._sums, strict=True)]
+
+    def _summed(self, parameters: Sequence[Floats]) -> Floats:
+        """For each kind of row the sum of its cells' parameters."""
+        found = np.zeros(len(self._cells[0]))
         for each, sums in zip(parameters, self._sums, strict=True):
             found += each[sums]
         return found
@@ -185,9 +201,9 @@ class _Draws:
             )
             for place, (term, fitted, each) in enumerate(zip(self._terms, self._fitted, change, strict=True))
         ]
-        rows = RowSet(self._cells, terms, start * (self.size / start.sum()), self._sums)
+        rows = RowSet(self._cells, terms, self._of_kinds(start * (self.size / start.sum())), self._sums)
         rows.rake(rules.REPLICATE_RAKES)
-        return _rounded(rows.weights * total)
+        return self._in_rows(start, rows.weights, total)
 
     def _tilt(self) -> Floats:
         """Weights of rows whose values lie elsewhere in their cells."""
@@ -238,10 +254,6 @@ class _Draws:
             return self._normal(count)
         places = 2 * self._sampler.uniform(count) - 1
         return np.asarray(-np.sign(places) * np.log1p(-np.minimum(np.abs(places), 1 - 1e-15)) / math.sqrt(2))
-
-
-def _rounded(weights: Floats) -> Weights:
-    return np.clip(np.rint(weights * UNIT), 0, _LARGEST).astype(np.uint16)
 
 
 def _dot(first: Sequence[Floats], second: Sequence[Floats]) -> float:

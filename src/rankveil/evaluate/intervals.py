@@ -1,7 +1,7 @@
 """How many intervals of a release with replicates cover what the original says: standard estimates, internal.
 
 Estimates    Shares with one label or up to a quartile, of one column and of two; means, medians, and differences of
-             means between two groups. They are made from the released rows alone, and are the same for the same release.
+             means between two groups. What is asked follows from the released rows alone.
 Read         One release: its estimates share one draw of the noise, so the part that is covered differs from release to
              release by more than as many coins would.
 """
