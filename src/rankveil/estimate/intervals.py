@@ -29,6 +29,7 @@ from rankveil.estimate.asked import Asked, asked
 from rankveil.estimate.frame import Frame
 from rankveil.estimate.statistics import Statistic, statistic
 from rankveil.estimate.values import Floats
+from rankveil.fit.threads import on_one_thread
 from rankveil.fragments import Band, fragment, pictured
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ def _plain(part: Asked, found: Statistic) -> Statistic:
     return Statistic(found.names, lambda weights: inverse(weights, np.full(len(found.names), part.share)), found.rows)
 
 
+@on_one_thread
 def _estimates(
     found: Statistic, parts: Sequence[Asked], frame: Frame, target: Target, level: float
 ) -> tuple[Estimate, ...]:

@@ -206,7 +206,7 @@ def of_queries(asked: Queries) -> Spec:
 def of_intervals(found: Intervals) -> Spec:
     """Every interval as a line, in units of half its width, the original's value being at zero: it covers that if it
     crosses the middle line."""
-    kinds = ["covers the original", "misses it", "not supported, covers", "not supported, misses"]
+    kinds = ["covers the original", "misses it", "warned, covers it", "warned, misses it"]
     shown = sorted(
         (each for each in found.each if each.high > each.low),
         key=lambda each: (not each.supported, (each.estimate - each.original) / (each.high - each.low)),
@@ -221,7 +221,7 @@ def of_intervals(found: Intervals) -> Spec:
          "axis": {"title": "half widths from the original's value", "values": [-4, -2, 0, 2, 4]}}  # fmt: skip
     y = {"field": "place", "type": "ordinal", "axis": None}
     colour = {"field": "kind", "type": "nominal", "title": None,
-              "legend": {"orient": "bottom", "columns": 2, "symbolOpacity": 1},
+              "legend": {"orient": "bottom", "columns": 2, "symbolOpacity": 1, "columnPadding": 24},
               "scale": {"domain": kinds, "range": [SERIES[0], SERIES[1], BEFORE, SERIES[2]]}}  # fmt: skip
     return {
         "width": _WIDTH,
