@@ -8,7 +8,7 @@ Read         One release: its estimates share one draw of the noise, so the part
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from rankveil.errors import EstimateError
 from rankveil.estimate import Frame, estimate
 from rankveil.estimate.intervals import values as values_of
 from rankveil.evaluate.results import IntervalKind, IntervalResult, Intervals
+from rankveil.noise import Sampler, SeededSource
 from rankveil.write.decode import ColumnDecoder
 
 LEVEL = 0.95
@@ -62,7 +63,7 @@ def _part(found: list[IntervalResult]) -> float | None:
 
 def _asked(frame: Frame) -> Iterator[tuple[str, str]]:
     """Kinds and questions."""
-    draw = np.random.default_rng(7)
+    draw = Sampler(SeededSource(7))  # always the same ones
     conditions: list[list[str]] = []
     numbers: list[str] = []
     for name, each in frame.columns.items():
@@ -86,19 +87,23 @@ def _asked(frame: Frame) -> Iterator[tuple[str, str]]:
             conditions.append(found)
     one, two, amounts = _EACH
     single = [f"share({each})" for found in conditions for each in found]
-    for place in sorted(draw.permutation(len(single))[: _EACH[one]]):
+    for place in sorted(draw.permutation(len(single))[: _EACH[one]].tolist()):
         yield one, single[place]
     if len(conditions) > 1:
         pairs = {" and ".join(_some(conditions, draw)) for _ in range(_EACH[two])}
         yield from ((two, f"share({pair})") for pair in sorted(pairs))
     asks = [f"{what}({x})" for x in numbers for what in ("mean", "median")]
     while numbers and len(conditions) > 1 and len(asks) < _EACH[amounts]:
-        x, (given, _) = numbers[int(draw.integers(len(numbers)))], _some(conditions, draw)
+        x, (given, _) = _any(numbers, draw), _some(conditions, draw)
         asks.append(f"mean({x}) where {given} minus mean({x}) where not ({given})")
     yield from ((amounts, ask) for ask in dict.fromkeys(asks[: _EACH[amounts]]))
 
 
-def _some(conditions: list[list[str]], draw: np.random.Generator) -> tuple[str, str]:
+def _some(conditions: Sequence[Sequence[str]], draw: Sampler) -> tuple[str, str]:
     """Conditions on two columns."""
-    first, second = (conditions[place] for place in draw.choice(len(conditions), 2, replace=False))
-    return first[int(draw.integers(len(first)))], second[int(draw.integers(len(second)))]
+    first, second = draw.permutation(len(conditions))[:2].tolist()
+    return _any(conditions[first], draw), _any(conditions[second], draw)
+
+
+def _any(found: Sequence[str], draw: Sampler) -> str:
+    return found[int(float(draw.uniform(1)[0]) * len(found))]
