@@ -124,8 +124,17 @@ PRIOR_SPREAD, EXCESS_FROM = 2.0, 0.5
 """Departures that a replicate draws, in deviations of the prior: true ones have longer tails than a normal prior of one
 variance. And the deviations from which what was measured beyond the prior is drawn too."""
 
-MOST_UNMEASURED = 0.02
-"""Of an estimate's variance: the part that no measured table fixes, up to which its interval is believed."""
+CELL_PRIOR = 0.5
+"""Of a column's base cell: the part of its mass that a replicate takes for unsure before any count is looked at."""
+
+MOST_UNMEASURED = 0.005
+"""Of an estimate's stated variance: the part that no measured table fixes, up to which its interval is believed. Where
+nothing was measured, models of Adult and NLTCS err by some eight times the chance of drawing rows: at this limit an
+interval of 95 % still covers 90 %, at four times as much 80 %."""
+
+MOST_HIDDEN = 2.0
+"""Errors of an estimate that records hidden by one deviation of noise, at an end of a column, may move it by: up to
+there its interval, which is as long to each side, is believed."""
 
 # -- grids on which evidence decides: twice as fine they do alike (docs/benchmarks.md), and take longer ----------------
 
@@ -191,7 +200,7 @@ MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_ROUNDS, FULL_STEPS = 12, 30  # of its fit
 REPLICATE_RAKES = 5  # sweeps of weights for a replicate, which starts near its end
 REPLICATE_SCALE = 4.0  # a replicate has half of an error, so its square has a quarter
-SUPPORT_REPLICATES, SUPPORT_RAKES = 16, 12  # that tell how much of an estimate was measured, to within a third
+SUPPORT_REPLICATES, SUPPORT_RAKES, SUPPORT_STEPS = 16, 12, 40  # that tell how much of an estimate was measured
 FEWEST_REPLICATES, MOST_REPLICATES, MOST_REPLICATED_ROWS = 10, 1000, 1 << 20
 MOST_LIMIT_CELLS, PROBES = 1 << 22, 3  # values tried of the columns of a rule together, and of a cell of numbers
 TRIES_OF_A_CONDITION, TRIES_OF_A_RARE_CONDITION = 32, 512  # in the cells of a row, of conditions on several columns

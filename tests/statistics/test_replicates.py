@@ -1,4 +1,9 @@
-"""Replicate weights have the spread of the true error, and a check that would notice if they had not."""
+"""Replicate weights have the spread of the true error, and a check that would notice if they had not.
+
+False alarms   Releases have fixed seeds, so a run that passes passes again. With other seeds: the coverage of one
+               release has a standard deviation of about 0.07 (its estimates share one draw of noise), so the mean of 40
+               releases that cover 95 % falls below 91 % once in some 5,000 runs.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,11 @@ import pytest
 import rankveil as rv
 from rankveil import rules
 from rankveil.noise import SeededSource
-from tests.support import category, plan_text
+from tests.support import category, integer, plan_text
 
 ROWS, RELEASES, REPLICATES = 4000, 40, 20
 LABELS = ["a", "b", "c", "d"]
+LEAST = 0.91  # of intervals of 95 %
 COLUMNS = {"x": category(LABELS), "y": category(LABELS)}
 
 
@@ -59,8 +65,48 @@ def test_the_check_notices_the_scale_of_plain_bootstrap_and_a_scale_twice_too_la
 
 
 def test_intervals_cover_the_table_in_most_of_the_releases(errors: tuple[np.ndarray, np.ndarray]) -> None:
+    assert covers(*errors) > LEAST
+
+
+def test_the_check_of_coverage_notices_intervals_of_half_the_width(errors: tuple[np.ndarray, np.ndarray]) -> None:
     off, stated = errors
-    assert 0.92 < float(np.mean(np.abs(off) <= 1.96 * stated)) <= 1.0
+    assert covers(off, stated / 2) < LEAST
+
+
+@pytest.fixture(scope="module")
+def of_numbers() -> tuple[np.ndarray, np.ndarray]:
+    """The same for questions about numbers whose range is declared too wide, at a small ε: shares, means, a slope."""
+    rng = np.random.default_rng(11)
+    x = np.clip(rng.normal(60, 12, ROWS), 0, 300).astype(int)
+    y = np.clip(2 * x + rng.normal(0, 30, ROWS), 0, 900).astype(int)
+    original = pa.table({"x": x, "y": y})
+    plan = rv.Plan.parse(plan_text({"x": integer(300), "y": integer(900)}, method="synthetic", epsilon="2"))
+    truth = {
+        "share(x <= 55)": (x <= 55).mean(),
+        "share(y <= 120)": (y <= 120).mean(),
+        "share(x <= 60 and y <= 120)": ((x <= 60) & (y <= 120)).mean(),
+        "mean(x)": x.mean(),
+        "mean(y) where x <= 60 minus mean(y) where x > 60": y[x <= 60].mean() - y[x > 60].mean(),
+    }
+    off, stated = [], []
+    for seed in range(RELEASES // 2):
+        made = rv.release(original, plan, source=SeededSource(seed), replicates=REPLICATES)
+        found = [rv.estimate(made, ask).each[0] for ask in truth]
+        off.append([one.estimate - value for one, value in zip(found, truth.values(), strict=True)])
+        stated.append([one.standard_error for one in found])
+    return np.array(off), np.array(stated)
+
+
+def test_intervals_of_numbers_cover_the_table_too_and_not_at_half_the_width(
+    of_numbers: tuple[np.ndarray, np.ndarray],
+) -> None:
+    off, stated = of_numbers
+    assert covers(off, stated) > LEAST - 0.02  # half as many releases
+    assert covers(off, stated / 2) < LEAST - 0.02
+
+
+def covers(off: np.ndarray, stated: np.ndarray) -> float:
+    return float(np.mean(np.abs(off) <= 1.96 * stated))
 
 
 def test_weights_add_up_to_the_rows_and_none_is_negative() -> None:

@@ -215,3 +215,37 @@ def _seconds(plan: Plan) -> float:
     started = time.perf_counter()
     page.fragment(plan, 32561)
     return time.perf_counter() - started
+
+
+def test_expected_intervals_are_in_every_form_of_the_dry_run_and_shrink_with_the_budget() -> None:
+    small, large = (rv.preview(plan_of("synthetic", epsilon), 3000) for epsilon in ("1", "10"))
+    assert small.intervals
+    assert {each.column for each in small.intervals} <= {line.column for line in small.lines} | {None}
+    assert all(each.half_width > 0 for each in small.intervals)
+    widths = {(each.column, each.question): each.half_width for each in small.intervals}
+    both = [(each.half_width, widths[each.column, each.question]) for each in large.intervals]
+    assert both and all(one < other for one, other in both)
+    said = small.as_dict()
+    assert said["intervals"][0]["half_width"] == small.intervals[0].half_width
+    assert "not a limit" in said["about_intervals"]
+    assert "How sure estimates will be" in page.of_preview(small)
+    assert rv.preview(plan_of("laplace"), 3000).intervals == ()
+
+
+def test_an_expected_interval_is_that_of_a_count_of_noisy_cells() -> None:
+    """Of a table of one column nothing but its own counts is known: a release's intervals are as wide as expected."""
+    plan = Plan.parse(plan_text({"a": category(["x", "y", "z", "u"])}, method="synthetic", epsilon="0.2"))
+    rows = pa.table({"a": ["x", "y", "z", "u"] * 1000})
+    [expected] = rv.preview(plan, 4000).intervals
+    made = [rv.release(rows, plan, source=SeededSource(seed), replicates=60) for seed in range(5)]
+    widths = [
+        (one.high - one.low) / 2
+        for each in made
+        for label in "xyzu"
+        for one in rv.estimate(each, f"share(a = '{label}')").each
+        for each in made
+        for label in "xyzu"
+        for one in rv.estimate(each, f"share(a = '{label}')").each
+    ]
+    assert 0.75 < float(np.median(widths)) / expected.half_width < 1.35  # 0.95 to 1.15 with other seeds
+    assert not 0.75 < float(np.median(widths)) / (2 * expected.half_width) < 1.35

@@ -34,6 +34,7 @@ def show_dry_run(plan: Plan, *, counted: int | None, as_json: bool) -> None:
     _show_columns(looked)
     if looked.expectations:
         click.echo(f"\n{ABOUT_NOISE}")
+    _show_intervals(looked)
     if looked.linkage:
         click.echo(f"\n{looked.linkage}")
     if looked.choice is not None:
@@ -89,3 +90,15 @@ def _show_columns(looked: Preview) -> None:
         if not found:
             rows.append([*first, "", "", "; ".join(mechanisms[name])])
     print_table("", ["column", "kind", "budget", "what noise", "within, in 95 of 100 draws", "mechanism"], rows)
+
+
+def _show_intervals(looked: Preview) -> None:
+    """How wide intervals of estimates will be."""
+    from rankveil.preview.intervals import ABOUT_INTERVALS
+
+    if not looked.intervals:
+        return
+    rows = [[each.column or "two columns", each.question, each.answer] for each in looked.intervals]
+    click.echo()
+    print_table("", ["estimate from", "what", "95 % interval, expected"], rows)
+    click.echo(f"\n{ABOUT_INTERVALS}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankveil.cli.output import json_option, print_json, print_table
+from rankveil.cli.output import PATH, json_option, print_json, print_table
 from rankveil.cli.run import EXIT_CODES
 
 
@@ -21,8 +21,9 @@ from rankveil.cli.run import EXIT_CODES
     help="What intervals are for: the table that was protected, or the people it was drawn from.",
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--html", type=PATH, help="Write a page with a chart of the intervals to this file.")
 @json_option
-def command(release: Path, ask: str, target: str, level: float, as_json: bool) -> None:
+def command(release: Path, ask: str, target: str, level: float, html: Path | None, as_json: bool) -> None:
     """Answer a question from RELEASE, the folder of a release with replicates, with standard errors and intervals.
 
     ASK is one of count, total, mean, share, median, quantile, table, lm and logit, with `by` columns and `where` a
@@ -34,11 +35,22 @@ def command(release: Path, ask: str, target: str, level: float, as_json: bool) -
       rankveil estimate 2031-q1/ "quantile(income, 0.9) by region" --level 0.9
       rankveil estimate 2031-q1/ "table(region, sex)" --json
       rankveil estimate 2031-q1/ "mean(income) where sex = 'm' minus mean(income) where sex = 'f'"
-      rankveil estimate 2031-q1/ "logit(smoker = 'yes' ~ age + sex)"
+      rankveil estimate 2031-q1/ "logit(smoker = 'yes' ~ age + sex)" --html smokers.html
     """
     from rankveil.estimate import estimate
 
+    if html is not None:
+        from rankveil.report.drawer import check_extra
+        from rankveil.report.render import environment
+
+        check_extra()
+        environment()
     found = estimate(release, ask, target=target, level=level)  # type: ignore[arg-type]
+    if html is not None:
+        from rankveil.report.estimates import as_page
+        from rankveil.write import write_text
+
+        write_text(html, as_page(found))
     if as_json:
         print_json(found.as_dict())
         return
@@ -46,3 +58,5 @@ def command(release: Path, ask: str, target: str, level: float, as_json: bool) -
     click.echo(f"\n{found.about}")
     if found.warning:
         click.echo(found.warning)
+    if html is not None:
+        click.echo(f"\nWrote {html}")

@@ -130,6 +130,11 @@ def _show_whole(result: Evaluation) -> None:
         rows.append([f"learning {learning.score}", _shown(learning.taught_by_release), taught])
     elif "learning" in result.not_measured:
         rows.append(["learning", "–", _why_not(result, "learning", "")])
+    if result.intervals is not None:
+        for kind in result.intervals.kinds:
+            weak = f"; {kind.warned} not supported by what was measured" if kind.warned else ""
+            said = f"of {kind.estimates} {result.intervals.level:.0%} intervals of {kind.kind} cover the original{weak}"
+            rows.append(["intervals", "–" if kind.covered is None else f"{kind.covered:.0%}", said])
     means = [each for each in result.estimates if each.label is None]
     for each in means:
         off = f"{_shown(abs(each.after - each.before) / abs(each.before))} off" if each.before else ""

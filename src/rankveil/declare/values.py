@@ -69,6 +69,7 @@ class Series:
     labels: tuple[str, ...] = ()
     ordered: bool = False  # the labels
     may_miss: bool = False
+    complete: bool = True  # the labels: no row has any other
 
     def over(self, denominator: int) -> Series:
         """The same in other units."""
@@ -200,7 +201,9 @@ def _constant(node: Node, like: Series) -> Series:
         except ValueError:
             _refuse(f"'{node.value}' is no date.", "Write dates as '2020-01-31'.")
         return Series("date", np.array([day]), day, day)
-    if isinstance(node, Text) and like.labels:
+    if isinstance(node, Text) and (like.labels or not like.complete):
+        if node.value not in like.labels and not like.complete:  # a label that no row has
+            return replace(like, numbers=np.array([len(like.labels)]), missing=None)
         if node.value not in like.labels:
             _refuse(f"'{node.value}' is no label of the column it is compared with.", "Use a label the plan declares.")
         return replace(like, numbers=np.array([like.labels.index(node.value)]), missing=None)

@@ -23,25 +23,25 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil import rules
 from rankveil.declare.domain import Codes
-from rankveil.fit.marginal import Marginal, OrderedMarginal
+from rankveil.draw.misfit import ColumnError, TableError, inside_cells
 from rankveil.fit.model import Model
 from rankveil.fit.rows import RowSet
 from rankveil.fit.terms import Cells, Index, Term
 from rankveil.fit.threads import on_one_thread
-from rankveil.measure.measurements import ColumnMeasurement, Floats, Level, Measurements, TableMeasurement
+from rankveil.measure.measurements import Floats, Measurements, TableMeasurement
 from rankveil.measure.size import COLUMN as SIZE
 from rankveil.noise import Sampler
 
 FAY = 0.5  # part of an error that a replicate has
 UNIT = 1000  # weights are multiples of 1 / UNIT ...
 _LARGEST = (1 << 16) - 1  # ... and below 66
+_SETTLED = 0.05  # deviations of noise: what may be left of measured tables
 
 Weights = NDArray[np.uint16]  # replicates x rows, in units of 1 / UNIT
 
@@ -76,73 +76,145 @@ class _Draws:
     def __init__(self, model: Model, measured: Measurements, released: Mapping[str, Codes], sampler: Sampler) -> None:
         self._sampler, self._measured = sampler, measured
         marginals = model.marginals
-        self._cells: list[Cells] = [each.cell_of(released[name]).astype(np.uint16) for name, each in marginals.items()]
-        self.size = len(self._cells[0])
+        cells = np.stack([each.cell_of(released[name]).astype(np.uint16) for name, each in marginals.items()], axis=1)
+        self.size = len(cells)
+        # Rows of the same cells are raked alike: each kind of row once.
+        kinds, self._kind = np.unique(cells, axis=0, return_inverse=True)
+        self._cells: list[Cells] = list(np.ascontiguousarray(kinds.T))
         self._terms = _terms(model, measured)
         self._sums: list[Index] = [_masked(term, term.sums(self._cells)) for term in self._terms]
-        self._fitted = [term.fitted(sums, None) for term, sums in zip(self._terms, self._sums, strict=True)]
+        self._fitted = self._tables(np.ones(self.size))
         self._laplace = any(
             level.law == "discrete Laplace" for each in measured.asked.values() for level in each.levels
         )
         places = {name: place for place, name in enumerate(marginals)}
-        self._roots = {
-            places[name]: _root(covariance(name, marginal, measured))
-            for name, marginal in marginals.items()
+        of_columns = {term.columns[0]: fitted for term, fitted in self._together() if len(term.columns) == 1}
+        self._columns = {
+            place: ColumnError.of(name, marginals[name], of_columns[place], measured)
+            for name, place in places.items()
             if name not in measured.public
         }
-        self._excess = [_excess(term, fitted) for term, fitted in zip(self._terms, self._fitted, strict=True)]
+        self._lost = {
+            place: TableError.of(table, [marginals[name] for name in table.columns], self._fitted[place])
+            for place, table in enumerate(measured.tables)
+            if not table.parity
+        }
+        self._excess = [_excess(term, fitted) for term, fitted in self._together()]
+        self._inside = [
+            inside_cells(marginals[name], released[name]) for name in marginals if name not in measured.public
+        ]
+        self._sign = 1.0
         self._of_size = _deviation_of_size(measured) / measured.rows
+
+    def _together(self) -> Iterator[tuple[Term, Floats]]:
+        return zip(self._terms, self._fitted, strict=True)
 
     def errors(self) -> tuple[Weights, Weights]:
         """One draw of the error, for the table and for the population."""
-        off = {
-            term.columns[0]: each
-            for term, each in zip(self._terms, self._excess, strict=True)
-            if len(term.columns) == 1
-        }
+        self._sign = -self._sign
         columns = {
-            place: root @ self._normal(len(root)) + float(self._normal(1)[0]) * off[place]
-            for place, root in self._roots.items()
+            place: error.root @ self._normal(len(error.root)) + self._sign * error.off
+            for place, error in self._columns.items()
         }
-        noise = [
-            self._noise(term, fitted, excess, columns)
-            for term, fitted, excess in zip(self._terms, self._fitted, self._excess, strict=True)
-        ]
-        prior = [self._prior(term, excess) for term, excess in zip(self._terms, self._excess, strict=True)]
+        lost = {place: error.drawn(self._sign, self._normal(error.off.size)) for place, error in self._lost.items()}
+        noise = [self._noise(place, columns, lost) for place in range(len(self._terms))]
+        prior = [self._prior(place, lost) for place in range(len(self._terms))]
         total = 1 + FAY * self._of_size * float(self._normal(1)[0])
+        tilt = self._tilt()
         rows, people = self._again(), self._again()
-        both = rows + people - 1  # above zero: each is at least one half
+        both = (rows + people - 1) * tilt  # above zero: each is at least one half
+        rows = rows * tilt
+        there = self._tables(people * (self.size / people.sum()))
         sampled = [
-            each + (term.fitted(sums, people * (self.size / people.sum())) - fitted) / FAY
-            for each, term, sums, fitted in zip(noise, self._terms, self._sums, self._fitted, strict=True)
+            each + (table - fitted) / FAY for each, table, fitted in zip(noise, there, self._fitted, strict=True)
         ]
         return self._raked(both, noise, prior, total), self._raked(rows, sampled, prior, total)
 
     def drawn_again(self) -> Weights:
-        """Rows as they might have been drawn from the same model."""
-        nothing = [np.zeros_like(fitted) for fitted in self._fitted]
-        return self._raked(self._again(), nothing, None, 1.0)
+        """Rows as they might have been drawn from the same model, with all that was measured as it is.
+
+        Raked, and then brought to the nearest weights that change no measured table, by conjugate gradients: raking is
+        quick at first and slow at last. What still varies of an estimate is what measured tables do not say of it.
+        """
+        start = self._again()
+        terms = [
+            replace(term, measured=fitted, parameters=np.zeros(len(fitted)), departures=None)
+            for term, fitted in self._together()
+        ]
+        rows = RowSet(self._cells, terms, self._of_kinds(start * (self.size / start.sum())), self._sums)
+        rows.rake(rules.SUPPORT_RAKES)
+        weights = rows.weights
+        tables = self._of_tables(weights)
+        scale = [1 / np.maximum(each, 1e-9) for each in tables]
+        left = [fitted - each for fitted, each in zip(self._fitted, tables, strict=True)]
+        parameters = [np.zeros(len(each)) for each in left]
+        along = [a * b for a, b in zip(scale, left, strict=True)]
+        now = _dot(left, along)
+        for _ in range(rules.SUPPORT_STEPS):
+            if all(
+                float(np.mean(each**2)) <= _SETTLED**2 * term.variance
+                for term, each in zip(self._terms, left, strict=True)
+            ):
+                break
+            turned = self._of_tables(weights * self._summed(along))
+            length = now / max(_dot(along, turned), 1e-300)
+            parameters = [a + length * b for a, b in zip(parameters, along, strict=True)]
+            left = [a - length * b for a, b in zip(left, turned, strict=True)]
+            scaled = [a * b for a, b in zip(scale, left, strict=True)]
+            last, now = now, _dot(left, scaled)
+            along = [a + now / last * b for a, b in zip(scaled, along, strict=True)]
+        return self._in_rows(start, weights * (1 + self._summed(parameters)))
+
+    def _of_kinds(self, weights: Floats) -> Floats:
+        """Of rows: the weight of each kind."""
+        return np.bincount(self._kind, weights, minlength=len(self._cells[0])).astype(np.float64)
+
+    def _in_rows(self, start: Floats, kinds: Floats, total: float = 1.0) -> Weights:
+        """Rows that started with these weights, each kind now with another one."""
+        weights = start * (kinds / np.maximum(self._of_kinds(start), 1e-300))[self._kind] * total
+        return np.clip(np.rint(weights * UNIT), 0, _LARGEST).astype(np.uint16)
+
+    def _tables(self, weights: Floats) -> list[Floats]:
+        """Measured tables of weighted rows."""
+        return self._of_tables(self._of_kinds(weights))
+
+    def _of_tables(self, kinds: Floats) -> list[Floats]:
+        return [term.fitted(sums, kinds) for term, sums in zip(self._terms, self._sums, strict=True)]
+
+    def _summed(self, parameters: Sequence[Floats]) -> Floats:
+        """For each kind of row the sum of its cells' parameters."""
+        found = np.zeros(len(self._cells[0]))
+        for each, sums in zip(parameters, self._sums, strict=True):
+            found += each[sums]
+        return found
 
     def _again(self) -> Floats:
         """Weights of rows drawn again: exponential, as in the Bayesian bootstrap, and halfway to 1."""
         return 1 - FAY * (1 + np.log(np.maximum(self._sampler.uniform(self.size), 1e-300)))
 
-    def _raked(self, start: Floats, change: Sequence[Floats], prior: Sequence[Floats] | None, total: float) -> Weights:
+    def _raked(self, start: Floats, change: Sequence[Floats], prior: Sequence[Floats], total: float) -> Weights:
         terms = [
             replace(
                 term,
                 measured=fitted + FAY * each,
-                parameters=np.zeros(len(fitted)) if prior is None else -FAY * prior[place],
-                departures=None if prior is None else term.departures,
+                parameters=-FAY * prior[place],
             )
             for place, (term, fitted, each) in enumerate(zip(self._terms, self._fitted, change, strict=True))
         ]
-        rows = RowSet(self._cells, terms, start * (self.size / start.sum()), self._sums)
-        rows.rake(rules.REPLICATE_RAKES if prior is not None else rules.SUPPORT_RAKES)
-        return np.clip(np.rint(rows.weights * total * UNIT), 0, _LARGEST).astype(np.uint16)
+        rows = RowSet(self._cells, terms, self._of_kinds(start * (self.size / start.sum())), self._sums)
+        rows.rake(rules.REPLICATE_RAKES)
+        return self._in_rows(start, rows.weights, total)
 
-    def _noise(self, term: Term, fitted: Floats, excess: Floats, columns: Mapping[int, Floats]) -> Floats:
+    def _tilt(self) -> Floats:
+        """Weights of rows whose values lie elsewhere in their cells."""
+        weights = np.ones(self.size)
+        for cells, places, count in self._inside:
+            weights *= 1 + FAY * np.clip(self._normal(count), -2.0, 2.0)[cells] * places
+        return weights
+
+    def _noise(self, place: int, columns: Mapping[int, Floats], lost: Mapping[int, Floats]) -> Floats:
         """Of a measured table, with the margins that its columns have in this replicate."""
+        term, fitted = self._terms[place], self._fitted[place]
         if len(term.columns) == 1:
             return columns.get(term.columns[0], np.zeros(len(fitted)))
         deviation = math.sqrt(term.variance)
@@ -152,7 +224,7 @@ class _Draws:
         drawn = deviation * self._of_law(len(fitted))
         if term.departures is None:  # a table of few cells that matter: what is thin has been emptied
             drawn *= np.sqrt((fitted + 1) / (fitted + 1 + deviation))
-            drawn += float(self._normal(1)[0]) * excess
+        drawn += lost[place]
         some = (fitted > 0).reshape(term.shape)
         table = drawn.reshape(term.shape) * some
         for axis, column in enumerate(term.columns):
@@ -162,13 +234,15 @@ class _Draws:
             table = table + np.expand_dims(lacking / np.maximum(some.sum(axis=others), 1), others) * some
         return table.ravel()
 
-    def _prior(self, term: Term, excess: Floats) -> Floats:
+    def _prior(self, place: int, lost: Mapping[int, Floats]) -> Floats:
         """Departures that the fit may have taken for noise, as parameters."""
+        term = self._terms[place]
         if term.departures is None:
             return np.zeros(len(term.measured))
         spread = rules.PRIOR_SPREAD * np.sqrt(term.departures.variance.ravel()) * self._normal(len(term.measured))
-        spread += float(self._normal(1)[0]) * excess
-        parameters = term.departures.in_cells(spread) / term.departures.level.ravel()
+        spread += float(self._normal(1)[0]) * self._excess[place]
+        in_cells = term.departures.in_cells(spread) + lost.get(place, 0.0)
+        parameters = in_cells / term.departures.level.ravel()
         return np.asarray(np.clip(parameters, -rules.LARGEST_STEP, rules.LARGEST_STEP), dtype=np.float64)
 
     def _normal(self, count: int) -> Floats:
@@ -182,6 +256,10 @@ class _Draws:
         return np.asarray(-np.sign(places) * np.log1p(-np.minimum(np.abs(places), 1 - 1e-15)) / math.sqrt(2))
 
 
+def _dot(first: Sequence[Floats], second: Sequence[Floats]) -> float:
+    return float(sum(a @ b for a, b in zip(first, second, strict=True)))
+
+
 def _masked(term: Term, sums: Index) -> Index:
     return sums if term.mask < 0 else sums & term.mask
 
@@ -190,11 +268,11 @@ def _excess(term: Term, fitted: Floats) -> Floats:
     """How much more a measured table departs from the released rows than its prior and its noise explain.
 
     A prior is one for all cells of a table. Where single cells depart more than others, the fit has shrunk them too
-    far; what is beyond some deviations is taken for that. Without a prior: what the rows lack of the measured masses.
+    far; what is beyond some deviations is taken for that.
     """
     off = term.measured - fitted
     if term.departures is None:
-        return np.asarray(off * (fitted > 0))
+        return np.zeros(len(off))
     prior = term.departures.variance.ravel()
     whole = prior + term.variance
     departed = term.departures.in_waves(off) * (whole / term.variance)
@@ -215,59 +293,6 @@ def _terms(model: Model, measured: Measurements) -> list[Term]:
     return terms + (
         known or [Term.of_column(places[name], each.mass, each.variance) for name, each in model.marginals.items()]
     )
-
-
-# How sure columns are
-
-
-def covariance(name: str, marginal: Marginal, measured: Measurements) -> Floats:
-    """Of the errors of a column's base cells, given all that was measured: their sum is known."""
-    asked, cells = measured.asked[name], marginal.cell_count
-    deviation = asked.levels[0].deviation
-    # A thin cell has been estimated from its neighbours, too: it is surer than its own noise says.
-    precision = np.diag(1 / (deviation * (np.maximum(marginal.mass, 0.0) + 1)))
-    for member, variance in _observations(asked, marginal):
-        precision += np.outer(member, member) / variance
-    for table in measured.tables:
-        if name in table.columns and not table.parity:
-            axis = table.columns.index(name)
-            summed = np.zeros((table.noisy.shape[axis], cells))
-            summed[table.groups[axis], np.arange(cells)] = 1.0
-            precision += summed.T @ summed / (table.noisy.size / len(summed) * table.deviation**2)
-    found = np.linalg.inv(precision)
-    sums = found.sum(axis=1)
-    return np.asarray(found - np.outer(sums, sums) / sums.sum(), dtype=np.float64)
-
-
-def _observations(asked: ColumnMeasurement, marginal: Marginal) -> Iterator[tuple[Floats, float]]:
-    """Which base cells each noisy count, or sum of them, is about, and its variance."""
-    ordinary = marginal.cell_count - marginal.apart
-    for place in range(len(asked.apart)):
-        yield np.eye(marginal.cell_count)[marginal.cell_count - len(asked.apart) + place], asked.apart_deviation**2
-    for level in asked.levels:
-        if isinstance(marginal, OrderedMarginal):
-            yield from _of_ranges(level, marginal, ordinary)
-        else:
-            counted = np.bincount(marginal.cell_of(level.low), minlength=marginal.cell_count)
-            for cell in np.flatnonzero(counted):
-                yield np.eye(marginal.cell_count)[cell], float(counted[cell]) * level.deviation**2
-
-
-def _of_ranges(level: Level, marginal: OrderedMarginal, ordinary: int) -> Iterator[tuple[Floats, float]]:
-    """Between two edges that cells of a level and base cells share, both count the same records."""
-    edges = np.concatenate([[0], marginal.edges, [marginal.code_count - marginal.special]])
-    shared = np.intersect1d(edges, np.union1d(level.low, level.high))
-    for low, high in pairwise(shared):
-        first, last = np.searchsorted(level.low, [low, high])
-        if last > first and (level.high[first:last] - level.low[first:last]).sum() == high - low:
-            member = np.zeros(marginal.cell_count)
-            member[np.searchsorted(edges, low) : np.searchsorted(edges, high)] = 1.0
-            yield member, float(last - first) * level.deviation**2
-
-
-def _root(matrix: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
 
 
 def _deviation_of_size(measured: Measurements) -> float:

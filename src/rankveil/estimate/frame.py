@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,8 @@ import pyarrow.parquet as papq
 from rankveil.certificate import Certificate, ColumnNote
 from rankveil.engines.arrays import is_text, null_of
 from rankveil.errors import EstimateError
-from rankveil.estimate.values import Floats, Values
+from rankveil.estimate.values import Ends, Floats, Values
+from rankveil.measure.budget import Price
 from rankveil.verify.checks import read_certificate
 from rankveil.verify.release import Fails, opened
 from rankveil.write import CERTIFICATE_NAME, WEIGHTS, recover
@@ -37,10 +40,11 @@ class Frame:
     population: Sequence[Floats]
     support: Sequence[Floats]
     of_persons: bool = False  # who may have several rows each
+    ends: Mapping[str, Ends] = field(default_factory=dict)  # of protected columns of numbers
 
     @property
     def rows(self) -> int:
-        return len(next(iter(self.columns.values())).numbers)
+        return len(next(iter(self.columns.values())).series.numbers)
 
     @classmethod
     def of(cls, release: Release[Any] | str | Path) -> Frame:
@@ -99,7 +103,24 @@ class Frame:
             ]
             for start in WEIGHTS
         ]
-        return cls(columns, sets[0], sets[1], sets[2], certificate.unit.rows > 1)
+        return cls(columns, sets[0], sets[1], sets[2], certificate.unit.rows > 1, _ends(certificate))
+
+
+def _ends(certificate: Certificate) -> dict[str, Ends]:
+    found = {}
+    paid = {share.column: share for share in certificate.shares}
+    for note in certificate.columns:
+        share = paid.get(note.name)
+        if note.lower is None or note.upper is None or note.kind == "date" or share is None:
+            continue
+        if share.epsilon is not None:
+            price = Price("epsilon", Fraction(share.epsilon), protects=certificate.unit)
+        elif share.rho is not None:
+            price = Price("rho", Fraction(share.rho), protects=certificate.unit)
+        else:
+            continue
+        found[note.name] = Ends(float(note.lower), float(note.upper), price.on_counts().deviation)
+    return found
 
 
 def _check(path: Path, sha256: str) -> None:
@@ -126,13 +147,16 @@ def _values(array: pa.Array, note: ColumnNote, decimal: str) -> Values:
     if note.kind == "date":
         if is_text(array.type):
             array = pc.strptime(array, format=note.format or "%Y-%m-%d", unit="s", error_is_null=True)
-        return Values(_numbers(array.cast(pa.date32(), safe=False).cast(pa.int32())), date=True)
+        return Values.of_days(_numbers(array.cast(pa.date32(), safe=False).cast(pa.int32())))
     if note.lower is not None:
         if is_text(array.type):
             array = pc.replace_substring(array, decimal, ".")
-        return Values(_numbers(array.cast(pa.float64())), special=tuple(float(text) for text in note.special or ()))
+        special = tuple(Fraction(text) for text in note.special or ())
+        exact = [Fraction(note.lower), Fraction(note.step or "1"), *special]
+        denominator = math.lcm(*(number.denominator for number in exact))
+        return Values.of_numbers(_numbers(array.cast(pa.float64())), denominator, special)
     if pa.types.is_boolean(array.type):
-        return Values(_numbers(array.cast(pa.int8())), ("false", "true"))
+        return Values.of_labels(_numbers(array.cast(pa.int8())), ("false", "true"))
     if not is_text(array.type):
         array = array.cast(pa.string())
     listed = array.dictionary_encode()
@@ -143,7 +167,7 @@ def _values(array: pa.Array, note: ColumnNote, decimal: str) -> Values:
     codes = _numbers(listed.indices)
     known = ~np.isnan(codes)
     codes[known] = place[codes[known].astype(np.int64)]
-    return Values(codes, tuple(labels[each] for each in order))
+    return Values.of_labels(codes, tuple(labels[each] for each in order))
 
 
 def _numbers(array: pa.Array) -> Floats:

@@ -1,13 +1,16 @@
 """Numbers with their errors, and whether they were measured.
 
 Error        4 / replicates times the sum of squared differences between the replicates' estimates and the estimate
-             itself (draw/replicates.py). Intervals are normal; those of quantiles are made of intervals of shares
-             (Woodruff 1952).
-Measured     Rows drawn again and raked to all that was measured still differ in what was not. The variance of an
-             estimate under them, as a part of its variance under rows that are merely drawn again, is the part of it
-             that rests on the model: 0 where the estimate is a sum of measured cells, 1 where no measured table says
-             anything about it. Beyond a limit (rules.MOST_UNMEASURED) an estimate is said not to be supported: its
+             itself (draw/replicates.py). Intervals are Student's, with a degree of freedom for each replicate; those of
+             quantiles are made of intervals of shares (Woodruff 1952).
+Measured     Rows drawn again that agree with all that was measured still differ in what was not. The variance of an
+             estimate under them, as a part of its stated variance, is what rests on the model: 0 where the estimate is
+             a sum of measured cells. There a model errs by more than the chance of drawing rows, which is all that is
+             known of it. So beyond a small part (rules.MOST_UNMEASURED) an estimate is said not to be supported: its
              interval holds what chance can do, and not what the model may be wrong about.
+Hidden       The model takes few records far from all others for noise. Where as many of them as one deviation of the
+             noise on a count, at an end of the range that the plan declares, would carry a mean, a total or a
+             coefficient out of its interval (rules.MOST_HIDDEN), it is not supported either.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ from rankveil.estimate.frame import Frame
 from rankveil.estimate.statistics import Statistic, statistic
 from rankveil.estimate.values import Floats
 from rankveil.figure import Figure, plotted
-from rankveil.fragments import fragment
+from rankveil.fit.threads import on_one_thread
+from rankveil.fragments import Band, fragment, pictured
 
 if TYPE_CHECKING:
     from rankveil.release import Release
@@ -56,7 +60,8 @@ class Estimate:
     standard_error: float
     low: float
     high: float
-    unmeasured: float  # the part of it that rests on the model, from 0 to 1
+    unmeasured: float  # the part of its variance that rests on the model, from 0 to 1
+    hidden: float  # how far records that the noise may hide at the ends of columns would move it
     supported: bool
     rows: int  # released rows that it is about
     naive_error: float  # of whoever takes the release for the original
@@ -87,13 +92,22 @@ class Estimates:
             return None
         which = "This is" if len(self.each) == 1 else f"{weak} of {len(self.each)} are"
         return (
-            f"{which} {NOT_SUPPORTED}: no measured table links these columns in such detail. What the model assumes"
+            f"{which} {NOT_SUPPORTED}: no measured table links these columns in such detail, or a few records at the"
+            " end of a column's range, which noise can hide, would move it out of its interval. What the model assumes"
             " decides there, and the interval does not cover that."
         )
 
     @property
+    def is_regression(self) -> bool:
+        return self._function in ("lm", "logit")
+
+    @property
+    def _function(self) -> str:
+        return self.asked.strip().partition("(")[0].strip().lower()
+
+    @property
     def about(self) -> str:
-        kind = _KINDS.get(self.asked.strip().partition("(")[0].strip().lower(), "counts")
+        kind = _KINDS.get(self._function, "counts")
         low, high = OBSERVED[kind]
         return (
             f"{self.level:.0%} intervals for {_TARGETS[self.target]}, from {self.replicates} replicates. In simulations"
@@ -135,9 +149,14 @@ class Estimates:
         ]
         return "\n".join([self.asked, *said, self.about, *([self.warning] if self.warning else [])])
 
+    def _picture(self) -> str:
+        shown = [one for one in self.each if not (one.name == "constant" and len(self.each) > 1)]
+        return pictured([Band(one.name, one.low, one.estimate, one.high, one.supported) for one in shown])
+
     def _repr_html_(self) -> str:
         head = ["", "estimate", "standard error", "interval", ""]
-        return fragment(self.asked, warning=self.warning, facts=[], table=(head, self.lines()), footer=self.about)
+        table = (head, self.lines())
+        return fragment(self.asked, warning=self.warning, picture=self._picture(), table=table, footer=self.about)
 
 
 def estimate(
@@ -165,7 +184,7 @@ def estimate(
             "In this release a person may have several rows, which are not a sample of single rows.",
             remedy="Ask for the target 'table'.",
         )
-    found = _minus(ask, parts, frame) if len(parts) == 2 else statistic(parts[0], frame.columns)
+    found = _minus(ask, parts, frame) if len(parts) == 2 else statistic(parts[0], frame.columns, frame.ends)
     return Estimates(ask, target, level, len(frame.table), _estimates(found, parts, frame, target, level))
 
 
@@ -177,11 +196,12 @@ def values(frame: Frame, ask: str) -> dict[str, float]:
 
 
 def _minus(ask: str, parts: Sequence[Asked], frame: Frame) -> Statistic:
-    first, second = (_plain(part, statistic(part, frame.columns)) for part in parts)
+    first, second = (_plain(part, statistic(part, frame.columns, frame.ends)) for part in parts)
     if len(first.names) != 1 or len(second.names) != 1:
         raise EstimateError("A difference is taken between two single numbers.", remedy="Use 'where' instead of 'by'.")
     rows = np.minimum(first.rows, second.rows)
-    return Statistic((ask.strip(),), lambda weights: first.of(weights) - second.of(weights), rows)
+    hidden = np.hypot(*(np.zeros(1) if each.hidden is None else each.hidden for each in (first, second)))
+    return Statistic((ask.strip(),), lambda weights: first.of(weights) - second.of(weights), rows, hidden=hidden)
 
 
 def _plain(part: Asked, found: Statistic) -> Statistic:
@@ -192,35 +212,48 @@ def _plain(part: Asked, found: Statistic) -> Statistic:
     return Statistic(found.names, lambda weights: inverse(weights, np.full(len(found.names), part.share)), found.rows)
 
 
+@on_one_thread
 def _estimates(
     found: Statistic, parts: Sequence[Asked], frame: Frame, target: Target, level: float
 ) -> tuple[Estimate, ...]:
-    reach = NormalDist().inv_cdf((1 + level) / 2)
+    far = reach(level, len(frame.table))
     ones = np.ones(frame.rows)
     value = found.of(ones)
     error = _error(found, value, frame.table if target == "table" else frame.population)
     naive = _naive_error(found, value, frame.rows)
-    unmeasured = np.zeros(len(value))
-    varies = naive > 1e-12 * np.maximum(np.abs(value), 1e-300)
-    unmeasured[varies] = np.minimum((_error(found, value, frame.support)[varies] / naive[varies]) ** 2, 1.0)
-    low, high = value - reach * error, value + reach * error
+    model = _error(found, value, frame.support)
+    model = np.where(model > 1e-12 * np.maximum(np.abs(value), 1e-300), model, 0.0)
+    unmeasured = np.minimum(model / np.maximum(error, np.maximum(model, 1e-300)), 1.0) ** 2
+    low, high = value - far * error, value + far * error
     if found.inverse is not None:  # of quantiles, errors are those of shares so far
         share = parts[0].share
-        ends = [found.inverse(ones, share + side * reach * error) for side in (-1, 0, 1)]
+        ends = [found.inverse(ones, share + side * far * error) for side in (-1, 0, 1)]
         low, value, high = ends[0], ends[1], ends[2]
-        error = (high - low) / (2 * reach)
+        error = (high - low) / (2 * far)
         naive = naive * np.where(error > 0, 1.0, 0.0)
-    supported = (unmeasured <= rules.MOST_UNMEASURED) & (found.rows > 0)
-    columns = (value, error, low, high, unmeasured, supported, found.rows, naive)
+    hidden = np.zeros(len(value)) if found.hidden is None else found.hidden
+    supported = (unmeasured <= rules.MOST_UNMEASURED) & (hidden <= rules.MOST_HIDDEN * error) & (found.rows > 0)
+    columns = (value, error, low, high, unmeasured, hidden, supported, found.rows, naive)
     return tuple(
-        Estimate(name, float(a), float(b), float(c), float(d), float(e), bool(f), int(g), float(h))
-        for name, a, b, c, d, e, f, g, h in zip(found.names, *columns, strict=True)
+        Estimate(name, float(a), float(b), float(c), float(d), float(e), float(f), bool(g), int(h), float(i))
+        for name, a, b, c, d, e, f, g, h, i in zip(found.names, *columns, strict=True)
     )
 
 
 def _error(found: Statistic, value: Floats, weights: Sequence[Floats]) -> Floats:
     squares = sum(((found.of(each) - value) ** 2 for each in weights), start=np.zeros(len(value)))
     return np.sqrt(squares * (rules.REPLICATE_SCALE / len(weights)))
+
+
+def reach(level: float, freedom: int) -> float:
+    """The quantile of Student's law (Fisher and Cornish's expansion: to three decimals from 10 replicates on)."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    return (
+        z
+        + (z**3 + z) / (4 * freedom)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
+    )
 
 
 def _naive_error(found: Statistic, value: Floats, rows: int) -> Floats:

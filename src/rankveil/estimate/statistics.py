@@ -5,20 +5,21 @@ A statistic is a function of weights, so that its error is that of the weights: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.declare.expression import Node
+from rankveil.declare.expression import Node, names_in
 from rankveil.errors import EstimateError
 from rankveil.estimate.asked import Asked
 from rankveil.estimate.regression import linear, logistic
-from rankveil.estimate.values import Bools, Floats, Values, column, holds, is_condition, values_of
+from rankveil.estimate.values import Bools, Ends, Floats, Values, column, holds, is_condition, values_of
 
 MOST_GROUPS = 10_000
+_HIDDEN_ROWS = 64  # that stand for records at an end of a column
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,16 @@ class Statistic:
     of: Callable[[Floats], Floats]
     rows: NDArray[np.int64]  # how many released rows each is about
     inverse: Callable[[Floats, Floats], Floats] | None = None  # of quantiles: the values at shares, under weights
+    hidden: Floats | None = None  # how far records at the ends of columns move each, if noise hides them
 
 
-def statistic(asked: Asked, columns: Mapping[str, Values]) -> Statistic:
+def statistic(asked: Asked, columns: Mapping[str, Values], ends: Mapping[str, Ends] | None = None) -> Statistic:
+    """`ends`: how far columns of numbers may reach, for what noise may hide there."""
+    ends = {} if ends is None else ends
     size = len(next(iter(columns.values())).numbers)
     chosen = np.ones(size, np.bool_) if asked.where is None else holds(asked.where, columns)
     if asked.function in ("lm", "logit"):
-        return _regression(asked, columns, chosen)
+        return _regression(asked, columns, chosen, ends)
     y = _amounts(asked.of[0], columns, asked.function) if asked.of else np.ones(size)
     if asked.function == "count":
         y = np.where(y > 0, 1.0, np.nan)
@@ -53,17 +57,39 @@ def statistic(asked: Asked, columns: Mapping[str, Values]) -> Statistic:
     inside = np.flatnonzero(group >= 0)
     group, y = group[inside], y[inside]
 
-    def sums(weights: Floats) -> Floats:
-        return np.bincount(group, weights[inside], minlength=len(names)).astype(np.float64)
+    if len(names) == 1:  # of one group, a product is quicker than a table
+        member, value = np.zeros((2, size))
+        member[inside], value[inside] = 1.0, y
 
-    def totals(weights: Floats) -> Floats:
-        return np.bincount(group, weights[inside] * y, minlength=len(names)).astype(np.float64)
+        def sums(weights: Floats) -> Floats:
+            return np.array([weights @ member])
+
+        def totals(weights: Floats) -> Floats:
+            return np.array([weights @ value])
+
+    else:
+
+        def sums(weights: Floats) -> Floats:
+            return np.bincount(group, weights[inside], minlength=len(names)).astype(np.float64)
+
+        def totals(weights: Floats) -> Floats:
+            return np.bincount(group, weights[inside] * y, minlength=len(names)).astype(np.float64)
 
     if asked.function in ("count", "table"):
         return Statistic(names, sums, counts)
-    if asked.function == "total":
-        return Statistic(names, totals, counts)
-    if asked.function in ("mean", "share"):
+    if asked.function in ("total", "mean"):
+        whole = asked.function == "total"
+        centre = np.zeros(len(names)) if whole else totals(np.ones(size)) / counts
+        hidden = np.zeros(len(names))
+        for deviation, columns_there in _at_ends(asked.of, columns, ends):
+            there = _amounts(asked.of[0], columns_there, asked.function)[inside]
+            farthest = np.zeros(len(names))
+            np.fmax.at(farthest, group, np.abs(there - centre[group]))
+            hidden = np.maximum(hidden, deviation * farthest / (1.0 if whole else counts))
+        return Statistic(
+            names, totals if whole else (lambda weights: totals(weights) / sums(weights)), counts, hidden=hidden
+        )
+    if asked.function == "share":
         return Statistic(names, lambda weights: totals(weights) / sums(weights), counts)
     return _quantiles(names, counts, inside, group, y, asked.share)
 
@@ -100,14 +126,20 @@ def _quantiles(
     return Statistic(names, shares_below, counts, inverse)
 
 
-def _regression(asked: Asked, columns: Mapping[str, Values], chosen: Bools) -> Statistic:
+def _at_ends(
+    nodes: Sequence[Node], columns: Mapping[str, Values], ends: Mapping[str, Ends]
+) -> Iterator[tuple[float, dict[str, Values]]]:
+    """All columns, one of those that are asked about at an end of its range; and the deviation of its noise."""
+    for name in sorted(frozenset().union(*map(names_in, nodes)) & ends.keys()):
+        for end in (ends[name].lower, ends[name].upper):
+            yield ends[name].deviation, {**columns, name: columns[name].at(end)}
+
+
+def _regression(asked: Asked, columns: Mapping[str, Values], chosen: Bools, ends: Mapping[str, Ends]) -> Statistic:
     y = _amounts(asked.of[0], columns, asked.function)
     if asked.function == "logit" and not np.isin(y[~np.isnan(y)], (0.0, 1.0)).all():
         raise EstimateError("logit needs a condition on its left.", remedy="Write logit(income = '>50K' ~ age + sex).")
-    parts: list[tuple[str, Floats]] = [("constant", np.ones(len(y)))]
-    for node in asked.of[1:]:
-        parts += _regressors(node, columns, chosen)
-    x = np.stack([values for _, values in parts], axis=1)
+    names, x = _design(asked, columns, chosen)
     rows = np.flatnonzero(chosen & ~np.isnan(y) & ~np.isnan(x).any(axis=1))
     if len(rows) <= x.shape[1]:
         raise _empty()
@@ -119,11 +151,25 @@ def _regression(asked: Asked, columns: Mapping[str, Values], chosen: Bools) -> S
             remedy="Leave that column out.",
         )
     solve = linear if asked.function == "lm" else logistic
-    names = tuple(name for name, _ in parts)
     counts = np.array([int(np.count_nonzero(values)) for values in x.T])
     x = x / scale
     start = solve(x, y, np.ones(len(rows)))  # from which replicates are a step or two away
-    return Statistic(names, lambda weights: solve(x, y, weights[rows], start) / scale, counts)
+    some = rows[:: max(1, len(rows) // _HIDDEN_ROWS)]
+    hidden = np.zeros(len(names))
+    for deviation, there in _at_ends(asked.of, columns, ends):
+        x_there, y_there = _design(asked, there, chosen)[1][some] / scale, _amounts(asked.of[0], there, "lm")[some]
+        weights = np.append(np.ones(len(rows)), np.full(len(some), deviation / len(some)))
+        moved = solve(np.concatenate([x, x_there]), np.append(y, y_there), weights, start)
+        hidden = np.maximum(hidden, np.abs(moved - start) / scale)
+    return Statistic(names, lambda weights: solve(x, y, weights[rows], start) / scale, counts, hidden=hidden)
+
+
+def _design(asked: Asked, columns: Mapping[str, Values], chosen: Bools) -> tuple[tuple[str, ...], Floats]:
+    """Columns of a regression's right side, and their names."""
+    parts: list[tuple[str, Floats]] = [("constant", np.ones(len(chosen)))]
+    for node in asked.of[1:]:
+        parts += _regressors(node, columns, chosen)
+    return tuple(name for name, _ in parts), np.stack([values for _, values in parts], axis=1)
 
 
 def _regressors(node: Node, columns: Mapping[str, Values], chosen: Bools) -> list[tuple[str, Floats]]:
@@ -180,7 +226,7 @@ def _groups(
 def _shown(value: float, values: Values) -> str:
     if values.labels is not None:
         return values.labels[int(value)]
-    return str(np.datetime64(int(value), "D")) if values.date else f"{value:.12g}"
+    return str(np.datetime64(int(value), "D")) if values.is_date else f"{value:.12g}"
 
 
 def _empty() -> EstimateError:

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from rankveil.certificate import Certificate
 from rankveil.declare import Plan, Schema, declare, encode
 from rankveil.engines import Table, open_table
-from rankveil.errors import MissingExtraError, TableError
+from rankveil.errors import EstimateError, MissingExtraError, TableError
+from rankveil.evaluate.intervals import measure_intervals
 from rankveil.evaluate.learning import check_target, learning_scores, propensity_auc
 from rankveil.evaluate.measuring import measure_all, measure_details, on_common_ranges
 from rankveil.evaluate.results import Evaluation
@@ -54,8 +55,8 @@ def evaluate(
     check_target(target, test)
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     release = release_file(Path(release)) if isinstance(release, str | Path) else release
+    certificate = certificate_beside(release) if row_aligned is None else None
     if row_aligned is None:
-        certificate = certificate_beside(release)
         row_aligned = (method_named(plan.release.method) if certificate is None else certificate).row_aligned
     progress("reading the table and the release")
     opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
@@ -68,6 +69,12 @@ def evaluate(
     result = measure_all(*ranged, row_aligned=row_aligned)
     progress("measuring groups of people")
     result = measure_details(result, *ranged)
+    if certificate is not None and certificate.weights is not None and isinstance(release, Path):
+        progress("measuring intervals")
+        try:
+            result = replace(result, intervals=measure_intervals(original, release.parent, certificate))
+        except EstimateError as error:
+            result = replace(result, not_measured={**result.not_measured, "intervals": error.problem})
     learnt: list[tuple[str, str, Callable[[], Any]]] = [
         ("propensity_auc", "learning to tell the tables apart", lambda: propensity_auc(original, released))
     ]

@@ -100,6 +100,43 @@ class Estimate:
 
 
 Plot = Literal["columns", "pairs", "correlations", "queries", "groups"]
+
+
+@dataclass(frozen=True)
+class IntervalResult:
+    """An estimate with its interval, and what the original says."""
+
+    asked: str
+    kind: str
+    original: float
+    estimate: float
+    low: float
+    high: float
+    supported: bool  # by what was measured
+    covered: bool
+
+
+@dataclass(frozen=True)
+class IntervalKind:
+    """How many intervals of a kind cover the original's value. None: there is none."""
+
+    kind: str
+    estimates: int
+    covered: float | None
+    warned: int  # estimates that carry the warning
+    warned_covered: float | None
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Of standard estimates from a release with replicates."""
+
+    level: float
+    replicates: int
+    kinds: tuple[IntervalKind, ...]
+    each: tuple[IntervalResult, ...] = field(default=(), repr=False)
+
+
 Word = Literal["good", "fair", "poor"]
 
 
@@ -144,6 +181,7 @@ class Evaluation:
     subgroups: tuple[Subgroup, ...] = field(default=(), repr=False)
     distributions: tuple[Distribution, ...] = field(default=(), repr=False)
     estimates: tuple[Estimate, ...] = field(default=(), repr=False)  # by survey weights, where the plan names them
+    intervals: Intervals | None = None  # of a release with replicates
     original_rows: int | None = None
     not_measured: dict[str, str] = field(default_factory=dict)  # measure -> why not
     note: str = INTERNAL

@@ -25,6 +25,7 @@ from rankveil.preview.expectations import (
     of_values,
     steps_within,
 )
+from rankveil.preview.intervals import ABOUT_INTERVALS, ExpectedInterval, expected_intervals
 from rankveil.preview.noise_alone import Choice, choice
 from rankveil.rules import ASSUMED_ROWS, FEWEST_YES_NO
 
@@ -73,6 +74,7 @@ class Preview:
     rows_assumed: bool  # nobody has said how many there are
     split: tuple[Part, ...]
     expectations: tuple[Expectation, ...]
+    intervals: tuple[ExpectedInterval, ...]  # of estimates from a release with replicates
     linkage: str  # in words
     choice: Choice | None  # pure ε or (ε, δ), for methods that know both
     meaning: str  # of ε; nothing for methods without a guarantee
@@ -101,6 +103,8 @@ class Preview:
             "columns": [vars(line) for line in self.lines],
             "split": [asdict(part) for part in self.split],
             "expectations": [asdict(expectation) for expectation in self.expectations],
+            "intervals": [each.as_dict() for each in self.intervals],
+            "about_intervals": ABOUT_INTERVALS if self.intervals else "",
             "linkage": self.linkage,
             "noise_alone": None if self.choice is None else self.choice.as_dict(),
             "meaning": self.meaning,
@@ -151,6 +155,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         rows_assumed=plan.release.expected_rows is None,
         split=_split(known, columns),
         expectations=tuple(expectation for _, outlook in outlooks for expectation in outlook.expectations),
+        intervals=expected_intervals(columns, mechanisms, counted) if method.name == "synthetic" else (),
         linkage=linkage,
         choice=choice(plan, counted, mechanisms),
         meaning=in_words(*budget) + plan.unit.caveat if method.differentially_private else "",

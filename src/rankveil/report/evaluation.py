@@ -93,6 +93,13 @@ def _charts(evaluation: Evaluation) -> dict[str, Any]:
         "queries": None
         if queries is None
         else inline(figures.of_queries(queries), "Answers of the release against those of the original"),
+        "intervals": None
+        if evaluation.intervals is None
+        else _chart(
+            evaluation.intervals.each,
+            figures.of_intervals(evaluation.intervals),
+            "Intervals of estimates around what the original says",
+        ),
         "groups": _chart(about_groups, figures.of_subgroups(about_groups), "Errors of groups against their size"),
     }
 

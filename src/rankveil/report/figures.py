@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rankveil.evaluate.results import Distribution, PairResult, Queries, Subgroup
+from rankveil.evaluate.results import Distribution, Intervals, PairResult, Queries, Subgroup
 from rankveil.report.charts import AFTER, BEFORE, GRID, INK, SERIES
 
 Spec = dict[str, Any]
@@ -201,6 +201,45 @@ def of_queries(asked: Queries) -> Spec:
             },
         ],
     }  # fmt: skip
+
+
+def of_intervals(found: Intervals) -> Spec:
+    """Every interval as a line, in units of half its width, the original's value being at zero: it covers that if it
+    crosses the middle line."""
+    kinds = ["covers the original", "misses it", "warned, covers it", "warned, misses it"]
+    shown = sorted(
+        (each for each in found.each if each.high > each.low),
+        key=lambda each: (not each.supported, (each.estimate - each.original) / (each.high - each.low)),
+    )
+    values = []
+    for place, each in enumerate(shown):
+        half = (each.high - each.low) / 2
+        low, middle, high = ((end - each.original) / half for end in (each.low, each.estimate, each.high))
+        kind = kinds[2 * (not each.supported) + (not each.covered)]
+        values.append({"place": place, "low": low, "middle": middle, "high": high, "kind": kind})
+    x = {"type": "quantitative", "scale": {"domain": [-4, 4], "clamp": True},
+         "axis": {"title": "half widths from the original's value", "values": [-4, -2, 0, 2, 4]}}  # fmt: skip
+    y = {"field": "place", "type": "ordinal", "axis": None}
+    colour = {"field": "kind", "type": "nominal", "title": None,
+              "legend": {"orient": "bottom", "columns": 2, "symbolOpacity": 1, "columnPadding": 24},
+              "scale": {"domain": kinds, "range": [SERIES[0], SERIES[1], BEFORE, SERIES[2]]}}  # fmt: skip
+    return {
+        "width": _WIDTH,
+        "height": {"step": 4},
+        "data": {"values": values},
+        "encoding": {"y": y},
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.6, "aria": False, "clip": True},
+                "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, "color": colour},
+            },
+            {
+                "mark": {"type": "circle", "size": 9, "opacity": 1, "aria": False, "clip": True},
+                "encoding": {"x": {"field": "middle", **x}, "color": colour},
+            },
+            {"mark": {"type": "rule", "color": INK, "aria": False}, "encoding": {"x": {"datum": 0}, "y": None}},
+        ],
+    }
 
 
 def of_subgroups(groups: Sequence[Subgroup]) -> Spec:

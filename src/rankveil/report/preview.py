@@ -12,6 +12,7 @@ from pathlib import Path
 from rankveil.declare import Plan
 from rankveil.preview import Expectation, Part, Preview, preview
 from rankveil.preview.expectations import ABOUT_NOISE, percent
+from rankveil.preview.intervals import ABOUT_INTERVALS
 
 _LOOK = Path(__file__).parent / "look"
 _BAR = 1000  # width of the budget's bar, in units of its own
@@ -34,6 +35,7 @@ def of_preview(looked: Preview) -> str:
         _warnings(looked),
         _budget(looked),
         _expectations(looked),
+        _intervals(looked),
         _linkage(looked),
     ]
     return '<section class="rv-preview">\n' + "\n".join(part for part in parts if part) + "\n</section>\n"
@@ -122,6 +124,24 @@ def _expectations(looked: Preview) -> str:
         '<th scope="col">within</th><th scope="col">size</th></tr></thead>'
         f'<tbody>\n{body}\n</tbody></table></div><p class="rv-note">{escape(ABOUT_NOISE)} A full bar is noise as'
         " large as the number of people with an average label or range, or as the column's whole range.</p>"
+    )
+
+
+def _intervals(looked: Preview) -> str:
+    """How wide intervals of estimates will be."""
+    if not looked.intervals:
+        return ""
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(each.column or "two columns")}</th><td>{escape(each.question)}</td>'
+        f"<td>{escape(each.answer)}</td><td>{_noise_bar(each.half_width)}</td></tr>"
+        for each in looked.intervals
+    )
+    return (
+        '<h3>How sure estimates will be</h3><div class="rv-scroll" role="region" tabindex="0"'
+        ' aria-label="Expected intervals of estimates"><table class="rv-expect"><thead><tr><th scope="col">column</th>'
+        '<th scope="col">estimate</th><th scope="col">95 % interval</th><th scope="col">of all people</th></tr></thead>'
+        f'<tbody>\n{body}\n</tbody></table></div><p class="rv-note">{escape(ABOUT_INTERVALS)} Release with replicates'
+        " to get them.</p>"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from rankveil import rules
 from rankveil.errors import EstimateError
 from rankveil.estimate import Frame
 from rankveil.estimate.asked import asked
-from rankveil.estimate.intervals import OBSERVED, values
+from rankveil.estimate.intervals import OBSERVED, reach, values
 from rankveil.noise import SeededSource
 from rankveil.verify import verify
 from tests.support import category, integer, plan_text
@@ -108,7 +109,8 @@ def test_standard_errors_are_those_of_the_replicates(made: rv.Release) -> None:
     expected = np.sqrt(4 / 30 * np.sum((np.array(means) - age.mean()) ** 2))
     [one] = rv.estimate(made, "mean(age)").each
     assert one.standard_error == pytest.approx(expected, rel=1e-6)
-    assert (one.low, one.high) == pytest.approx((age.mean() - 1.95996 * expected, age.mean() + 1.95996 * expected))
+    far = 2.04227  # Student's quantile, 30 degrees of freedom
+    assert (one.low, one.high) == pytest.approx((age.mean() - far * expected, age.mean() + far * expected), rel=1e-4)
 
 
 def test_an_interval_for_people_is_wider_than_one_for_the_table_of_a_measured_column(made: rv.Release) -> None:
@@ -144,9 +146,11 @@ def test_what_no_table_has_measured_is_not_supported() -> None:
         ("logit(age ~ pay)", "needs a condition"),
         ("mean(age) by sex minus mean(age)", "two single numbers"),
         ("mean(age) where where", "more than once"),
-        ("mean(age) where sex > 'f'", "no order"),
-        ("mean(age) where born < 'soon'", "not a day"),
-        ("mean(age) where age = 'old'", "compared with a number"),
+        ("mean(age) where sex > 'f'", "without an order"),
+        ("mean(age) where born < 'soon'", "is no date"),
+        ("mean(age) where age = 'old'", "a number is compared with a text"),
+        ("mean(age) where sex = 1", "a label is compared with a number"),
+        ("mean(age // (pay - 100))", "may be zero"),
         ("mean(age / 2)", "Use // for division"),
         ("mean(age) where " + "(" * 3000, "not understood"),
         ("count(" + "x" * 5000 + ")", "characters"),
@@ -222,6 +226,34 @@ def test_quotes_and_parentheses_hide_the_words_of_a_question() -> None:
     assert one.columns == {"paid by", "where", "minus"}
 
 
+def test_a_label_that_no_row_has_counts_none_and_special_values_are_no_amounts(made: rv.Release) -> None:
+    assert single(made, "count() where sex = 'x'") == 0
+    assert single(made, "count() where sex != 'x'") == ROWS
+    assert single(made, "count() where sex in ['x', 'f']") == single(made, "count() where sex = 'f'")
+    assert single(made, "mean(pay + 0)") == single(made, "mean(pay)")
+    assert single(made, "count() where pay + 0 = 9000") == single(made, "count() where pay = 9000")  # as in rules
+
+
+def test_quantiles_of_students_law_are_those_of_tables() -> None:
+    for level, freedom, expected in ((0.95, 10, 2.2281), (0.95, 80, 1.9901), (0.9, 20, 1.7247), (0.99, 16, 2.9208)):
+        assert reach(level, freedom) == pytest.approx(expected, abs=2e-3)
+
+
+def test_a_mean_that_hidden_records_at_a_far_bound_could_move_is_not_supported() -> None:
+    near = rv.release(people(), plan(), source=SeededSource(1), replicates=10)
+    columns = COLUMNS | {"pay": COLUMNS["pay"].replace("upper = 9000", "upper = 90000")}
+    wide = rv.Plan.parse(plan_text(columns, method="synthetic", epsilon="3"))
+    far = rv.release(people(), wide, source=SeededSource(1), replicates=10)
+    [here], [there] = (rv.estimate(made, "mean(pay)").each for made in (near, far))
+    assert there.hidden > 5 * here.hidden
+    assert there.hidden > rules.MOST_HIDDEN * there.standard_error
+    assert not there.supported
+    [one] = rv.estimate(far, "median(pay)").each  # a median does not care how far they are
+    assert one.hidden == 0
+    coefficients = rv.estimate(far, "lm(age ~ pay)").each
+    assert not coefficients[1].supported
+
+
 def test_values_are_estimates_without_errors(made: rv.Release) -> None:
     frame = Frame.of(made)
     assert values(frame, "mean(age)") == {"all": single(made, "mean(age)")}
@@ -257,7 +289,7 @@ def test_the_certificate_names_the_weights(folder: Path) -> None:
 
 def test_several_rows_of_a_person_are_no_sample_of_rows(made: rv.Release) -> None:
     frame = Frame.of(made)
-    several = Frame(frame.columns, frame.table, frame.population, frame.support, of_persons=True)
+    several = replace(frame, of_persons=True)
     assert rv.estimate(several, "mean(age)").each == rv.estimate(frame, "mean(age)").each
     with pytest.raises(EstimateError, match="several rows"):
         rv.estimate(several, "mean(age)", target="population")
