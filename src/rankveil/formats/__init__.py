@@ -155,9 +155,8 @@ def format_named(name: str) -> Format:
 
 def format_of_ending(name: str) -> Format | None:
     """The format that a file is to be written in, by its name."""
-    ending = Path(name).suffix.lower()
-    found = next((each for each in FORMATS.values() if ending in each.endings), None)
-    return None if found is None or found.released_as is not None or ending == ".zip" else found
+    found = FORMATS.get(Path(name).suffix.lower().removeprefix("."))
+    return found if found is not None and found.released_as is None else None
 
 
 def release_names(stem: str = "release") -> tuple[str, ...]:

@@ -105,6 +105,9 @@ class Reading(Protocol):
     def look(self, files: Sequence[Path], how: Opening) -> Stored:
         """What there is, without reading its rows."""
 
+    def look_at_table(self, part: Part) -> Stored:
+        """The same for a table of a database."""
+
     def batches(
         self, part: Part, stored: Stored, columns: list[str], place: int | None, *, threads: bool
     ) -> Iterator[pa.RecordBatch]:
@@ -143,6 +146,11 @@ class Format:
     exact_rows: bool = True  # knows its number of rows without reading them
     streams_in: bool = True
     streams_out: bool = True
+
+    @property
+    def for_statisticians(self) -> bool:
+        """Whether what lies beside a release is better a text file: few of its readers open Parquet."""
+        return self.text or self.extra in ("spss", "excel")
 
     @property
     def reads(self) -> Reading:
