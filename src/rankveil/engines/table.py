@@ -57,6 +57,11 @@ class Table:
         return self.format in FORMATS and FORMATS[self.format].text
 
     @property
+    def missing_texts(self) -> tuple[str, ...]:
+        """Texts that mean missing in tables of this format by themselves, such as .a of Stata."""
+        return FORMATS[self.format].missing_texts if self.parts else ()
+
+    @property
     def in_order(self) -> bool:
         """Whether the table lists its columns. Else one record may decide in which order they are met."""
         return not self.parts or self._stored_as.ordered

@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 _LABELS = "names, numbers, texts, days; variable labels, value labels and missing codes that the plan states"
+_LETTERS = tuple(f".{letter}" for letter in "_abcdefghijklmnopqrstuvwxyz")
 _PLAIN = "names, numbers, texts, days, truth values, missing values"
 
 FORMATS: dict[str, Format] = {
@@ -69,11 +70,13 @@ FORMATS: dict[str, Format] = {
             ordered=False,
             exact_rows=False,
         ),
-        Format("sav", "SPSS", "statistical", (".sav",), _LABELS, "spss", ("pyreadstat",)),
-        Format("zsav", "SPSS, compressed", "statistical", (".zsav",), _LABELS, "spss", ("pyreadstat",)),
+        Format("sav", "SPSS", "statistical", (".sav",), _LABELS, "spss", ("pyreadstat",), written_by="sav"),
+        Format(
+            "zsav", "compressed SPSS", "statistical", (".zsav",), _LABELS, "spss", ("pyreadstat",), written_by="zsav"
+        ),
         Format(
             "por",
-            "SPSS, portable",
+            "portable SPSS",
             "statistical",
             (".por",),
             "the same, read only: written as .sav",
@@ -81,8 +84,19 @@ FORMATS: dict[str, Format] = {
             ("pyreadstat",),
             released_as="sav",
             exact_rows=False,
+            streams_in=False,
         ),
-        Format("dta", "Stata", "statistical", (".dta",), _LABELS, "spss", ("pyreadstat",)),
+        Format(
+            "dta",
+            "Stata",
+            "statistical",
+            (".dta",),
+            _LABELS,
+            "spss",
+            ("pyreadstat",),
+            written_by="dta",
+            missing_texts=_LETTERS,
+        ),
         Format(
             "sas7bdat",
             "SAS",
@@ -92,6 +106,7 @@ FORMATS: dict[str, Format] = {
             "spss",
             ("pyreadstat",),
             released_as="xpt",
+            missing_texts=_LETTERS,
         ),
         Format(
             "xpt",
@@ -102,6 +117,7 @@ FORMATS: dict[str, Format] = {
             "spss",
             ("pyreadstat",),
             exact_rows=False,
+            written_by="xpt",
         ),
         Format(
             "xlsx",
@@ -171,7 +187,10 @@ def format_of_file(path: Path) -> Format:
             head = file.read(_LOOK)
     except OSError as error:
         raise TableError(f"Table {path.name} cannot be read: {error.strerror}.", remedy="Check the path.") from None
-    return FORMATS[_by_content(head) or _by_name(path, head)]
+    found = _by_content(head) or _by_name(path, head)
+    if found == "feather" and path.name.lower().endswith(FORMATS["arrow"].endings):
+        found = "arrow"
+    return FORMATS[found]
 
 
 def _by_content(head: bytes) -> str | None:

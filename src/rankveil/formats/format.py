@@ -143,6 +143,8 @@ class Format:
     text: bool = False  # values are texts, which the plan's [table] explains
     ordered: bool = True  # it lists its columns; else their order is the plan's
     released_as: str | None = None  # another format; None: itself
+    written_by: str | None = None  # another module than the one that reads it
+    missing_texts: tuple[str, ...] = ()  # that mean missing, unless the plan says something else
     exact_rows: bool = True  # knows its number of rows without reading them
     streams_in: bool = True
     streams_out: bool = True
@@ -154,16 +156,15 @@ class Format:
 
     @property
     def reads(self) -> Reading:
-        return cast(Reading, self._loaded())
+        if self.extra is not None and not all(map(_installed, self.libraries)):
+            raise MissingExtraError(f"Reading {self.title}", self.extra)
+        return cast(Reading, importlib.import_module(f"rankveil.formats.{self.module}"))
 
     @property
     def writes(self) -> Writing:
-        return cast(Writing, self._loaded())
-
-    def _loaded(self) -> Any:
-        if self.extra is not None and not all(map(_installed, self.libraries)):
-            raise MissingExtraError(f"{self.title}", self.extra)
-        return importlib.import_module(f"rankveil.formats.{self.module}")
+        if self.written_by is None and self.extra is not None and not all(map(_installed, self.libraries)):
+            raise MissingExtraError(f"Writing {self.title}", self.extra)
+        return cast(Writing, importlib.import_module(f"rankveil.formats.{self.written_by or self.module}"))
 
 
 def _installed(library: str) -> bool:

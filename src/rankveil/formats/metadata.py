@@ -45,9 +45,7 @@ def metadata(path: str | Path) -> dict[str, ColumnMetadata]:
     found = format_of_file(Path(path))
     if found.name not in ("sav", "zsav", "por", "dta", "sas7bdat", "xpt"):
         return {}
-    from rankveil.formats.statistical import read_dictionary
-
-    return described(read_dictionary(Path(path), found.name))
+    return described(found.reads.read_dictionary(Path(path), found.name))  # type: ignore[attr-defined]
 
 
 def described(read: Any) -> dict[str, ColumnMetadata]:
