@@ -24,8 +24,10 @@ from rankveil.draw.rows import Rows
 from rankveil.engines import Engine, Meter, RowsDone, Table, engine_for, first_rows, metered
 from rankveil.errors import BudgetError, OutputError, PlanError
 from rankveil.formats import FORMATS
+from rankveil.formats.into import Target
 from rankveil.fragments import fragment
 from rankveil.ledger import Booking
+from rankveil.load import load_into
 from rankveil.measure.budget import Budget
 from rankveil.methods import METHODS, FittedTable, Method, budget_of
 from rankveil.model import Model
@@ -85,6 +87,7 @@ def release(
     accept_no_guarantee: bool = False,
     accept_large_epsilon: bool = False,
     replicates: int | None = None,
+    into: str | None = None,
     overwrite: bool = False,
     escape_formulas: bool = False,
     keep_model: bool = False,
@@ -99,9 +102,11 @@ def release(
 ) -> Release:
     """Publish a protected version of `table` as `plan` describes.
 
-    `table` is a path to a CSV or Parquet file, to a folder of them or a pattern of such paths; a pandas, polars or
-    Spark frame; or anything with the Arrow C stream.
-    With `out`, the release and its certificate are written to that folder. A method without a guarantee
+    `table` is a path to a file of any format that is read (docs/formats.md), to a folder of CSV or Parquet files or a
+    pattern of such paths; the address of a table in a database; a pandas, polars or Spark frame; or anything with the
+    Arrow C stream.
+    With `out`, the release and its certificate are written to that folder; with `into`, the address of a table in a
+    database, also as that table, which appears whole or not at all. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`, an ε above 20 `accept_large_epsilon=True`. `escape_formulas`
     puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. `keep_model`
     keeps what was measured and fitted (method `synthetic`): in `model/` beside the release, and as `model` of what is
@@ -124,6 +129,7 @@ def release(
     escape = escape_formulas and out is not None
     form = _file_format(plan, run.schema, run.opened, run.engine, escape_formulas=escape)
     folder = None if out is None else OutputFolder(out, form, overwrite=overwrite)
+    target = None if into is None else _target(into, out, overwrite=overwrite)
     if folder is not None:
         folder.refuse_to_replace([part.path for part in run.opened.parts])
     described = run.described() if keep_model else None
@@ -171,6 +177,10 @@ def release(
         written = publish_files(rows, folder, lambda written: certified(written).to_json(), run.engine, meter, files)
     with booking.stands(f"Release and certificate are in {folder.path}; only a note of that is missing."):
         booking.published(f"sha256 {written.sha256}")
+    if target is not None:
+        progress("writing the table")
+        with booking.stands(f"Release and certificate are in {folder.path}; the table was not written."):
+            load_into(folder.path, target)
     return Release(None, certified(written), folder.path, kept)
 
 
@@ -304,6 +314,15 @@ class _Run:
             reading=plan.text_reading,
             clock=clock,
         )
+
+
+def _target(into: str, out: str | Path | None, *, overwrite: bool) -> Target:
+    """Where a table is to go; refused before anything is spent if it cannot go there."""
+    if out is None:
+        raise OutputError(
+            "A table of a database needs a folder beside it, for the certificate.", remedy="Say --out as well."
+        )
+    return Target.of(into, overwrite=overwrite)
 
 
 def _check_replicates(method: Method, replicates: int | None) -> None:

@@ -42,7 +42,7 @@ LAYERS = (
     ("published",),
     ("write",),
     ("model",),
-    ("methods", "consent", "certificate", "preview", "release", "evaluate", "audit", "verify", "estimate"),
+    ("methods", "consent", "certificate", "preview", "release", "evaluate", "audit", "verify", "estimate", "load"),
     ("report",),
     ("compare",),  # writes a page
     ("reproduce",),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankveil.cli.output import PATH, json_option, print_json, print_table
+from rankveil.cli.output import PATH, json_option, print_json, print_table, table_argument
 
 if TYPE_CHECKING:
     from rankveil.ledger import Account
@@ -117,7 +117,7 @@ def _account_row(account: Account) -> list[str]:
 
 
 @command.command("cap")
-@click.argument("table", type=PATH, required=False)
+@table_argument(required=False)
 @_population
 @click.option("--plan", "plan_path", type=PATH, help="How to read a TABLE that is not read right without.")
 @_ledger
@@ -125,7 +125,7 @@ def _account_row(account: Account) -> list[str]:
 @click.option("--delta", default="0", show_default=True, help="The same for δ.")
 @json_option
 def cap_command(
-    table: Path | None,
+    table: str | Path | None,
     population: str | None,
     plan_path: Path | None,
     path: Path | None,

@@ -24,6 +24,7 @@ _COMMANDS = (
     "verify",
     "estimate",
     "sample",
+    "load",
     "tables",
     "evaluate",
     "compare",

@@ -21,6 +21,7 @@ from rankveil.evaluate.learning import check_target, learning_scores, propensity
 from rankveil.evaluate.measuring import measure_all, measure_details, on_common_ranges
 from rankveil.evaluate.results import Evaluation
 from rankveil.evaluate.scores import with_scores
+from rankveil.formats.addresses import is_address
 from rankveil.methods import method_named
 from rankveil.write import CERTIFICATE_NAME, RELEASE_NAMES
 
@@ -46,7 +47,8 @@ def evaluate(
     """
     check_target(target, test)
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
-    release = release_file(Path(release)) if isinstance(release, str | Path) else release
+    if isinstance(release, str | Path) and not is_address(release):
+        release = release_file(Path(release))
     if row_aligned is None:
         certificate = certificate_beside(release)
         row_aligned = (method_named(plan.release.method) if certificate is None else certificate).row_aligned

@@ -1,19 +1,19 @@
 """Ways in and out: one file for each, listed here, imported when it is met.
 
 format.py        what a format is
+addresses.py     what a table is called: files, folders, patterns, sheets, standard input, tables of databases
+damaged.py       what cannot be read, in our words
 metadata.py      what files of SPSS, Stata and SAS say about their columns
-places.py        files, folders, patterns, standard input and addresses of databases as things to open
 
 delimited.py     CSV, plain, compressed or in a ZIP archive
 columnar.py      Parquet
 arrow.py         Feather and Arrow IPC
 json_lines.py    one JSON object to a line
-statistical.py   SPSS, Stata and SAS, read
-sav.py  dta.py  xpt.py   the same, written
-excel.py         sheets of .xlsx workbooks
-embedded.py      SQLite and DuckDB files
-server.py        PostgreSQL
-tables.py        a release as a table of a database
+statistical.py   SPSS, Stata and SAS, read; written by sav.py, zsav.py, dta.py and xpt.py, columns as coded.py says
+excel.py         sheets of Excel workbooks
+sqlite.py  duck.py  postgres.py   tables of databases, with what they share in tables.py
+into.py          a release as a table of a database
+own_texts.py     cells that have types of their own
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "sqlite",
             "SQLite",
-            "embedded",
+            "sqlite",
             (".sqlite", ".sqlite3", ".db"),
             _PLAIN + "; one table",
             released_as="parquet",
@@ -140,7 +140,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "duckdb",
             "DuckDB",
-            "embedded",
+            "duck",
             (".duckdb",),
             _PLAIN + "; one table",
             "duckdb",
@@ -150,7 +150,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "postgresql",
             "PostgreSQL",
-            "server",
+            "postgres",
             (),
             _PLAIN + "; one table",
             "postgres",

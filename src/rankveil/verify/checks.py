@@ -19,6 +19,7 @@ from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.errors import RankveilError
+from rankveil.formats.addresses import is_address
 from rankveil.measure.accounting import delta_at_most, implies, rho_within
 from rankveil.methods import METHODS
 from rankveil.privacy import theorems
@@ -50,12 +51,16 @@ class Verification:
 
 
 def verify(certificate: str | Path, release: str | Path) -> Verification:
-    """Check a release, or the folder of a model alone, against its certificate. All checks are made, whichever fail."""
+    """Check a release, or the folder of a model alone, against its certificate. All checks are made, whichever fail.
+
+    `release` may be the address of a table in a database: it is compared with the release beside the certificate.
+    """
     try:
         read = read_certificate(Path(certificate))
     except Fails as failure:
         return Verification((Check("certificate can be read", False, str(failure)),), None)
-    path = Path(release)
+    beside = Path(certificate).parent / Path(read.release.file).name if read.release is not None else Path()
+    path = beside if is_address(release) else Path(release)
     checks: list[tuple[str, Callable[[], str]]] = [
         ("certificate can be read", lambda: _format(read)),
         ("claim is the method's own", lambda: _claim(read)),
@@ -72,6 +77,8 @@ def verify(certificate: str | Path, release: str | Path) -> Verification:
     checks.append(("model is the certified one", lambda: of_release.model(read, path)))
     if read.weights is not None:
         checks.append(("weights are the certified ones", lambda: of_release.weights(read, path.parent)))
+    if is_address(release):
+        checks.append(("table is the release", lambda: of_release.table(read, path, str(release))))
     return Verification(tuple(_made(name, check) for name, check in checks), read)
 
 

@@ -158,9 +158,10 @@ def _released(column: Column, said: Said) -> Released:
     made = partial(Released, column.field, column.kind, few, label=said.label, value_labels=said.value_labels)
     if isinstance(domain, Nominal):
         return made(labels=None if domain.boolean else domain.taxonomy.names)
-    if domain.labels is not None or domain.date_format is not None:
-        return made(labels=domain.labels, date_format=domain.date_format)
+    if domain.labels is not None:
+        return made(labels=domain.labels)
     return made(
+        date_format=domain.date_format,
         decimal=domain.marks.decimal,
         lower=float(domain.lower),
         upper=float(domain.lower + domain.width * domain.step),

@@ -24,7 +24,7 @@ class Given:
     ways: Sequence[Way]
 
     @classmethod
-    def read(cls, path: Path, plan: Plan) -> tuple[Given, Plan]:
+    def read(cls, path: str | Path, plan: Plan) -> tuple[Given, Plan]:
         """The table, and the plan with the separator that was found in the file."""
         table = open_table(path, separator=plan.table.separator, encoding=plan.table.encoding)
         declare(plan, table)
