@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rankveil.audit.replay.containers import ANY_NAMES
 from rankveil.audit.replay.ways import LOCAL_WAYS, Cells, Way
 from rankveil.declare import Plan, declare
 from rankveil.engines import open_table
@@ -35,7 +36,8 @@ class Given:
             if all(len(column) >= MOST_ROWS for column in cells.values()):
                 break
         text = table.of_texts
-        ways = [way for way in LOCAL_WAYS if not way.table and way.text == text and not (text and way.objects)]
+        all_ways = (*LOCAL_WAYS, *ANY_NAMES)
+        ways = [way for way in all_ways if not way.table and way.text == text and not (text and way.objects)]
         if table.dialect is not None:
             content = plan.model_dump()
             content["table"] |= {"separator": table.dialect.separator, "encoding": None}
