@@ -18,8 +18,10 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # From the bottom to the top. A module may import its own layer's package and whatever lies below.
 LAYERS = (
+    ("system",),
     ("errors", "_version", "_arrow_memory", "fragments", "meaning", "temporary", "rules"),
-    ("engines.arrays", "engines.decoding", "engines.dialect", "engines.spelling"),
+    ("engines.arrays", "engines.decoding", "engines.dialect"),
+    ("engines.spelling",),
     ("formats",),
     ("taxonomy", "noise", "engines", "privacy"),
     ("ledger",),
