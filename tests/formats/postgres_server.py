@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one test session, started here and ended here; skipped, with the reason, where there is none."""
+"""A PostgreSQL server for tests, started and ended here; they skip, with the reason, where there is none."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _no_open_names(really: Any) -> Any:
 
     def renamed(self: Path, target: Any) -> Any:
         facts = self.lstat()
-        for number in os.listdir("/proc/self/fd"):
+        for number in [path.name for path in Path("/proc/self/fd").iterdir()]:
             try:
                 held = os.fstat(int(number))
             except OSError:
