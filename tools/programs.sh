@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What some tests need beyond Python: Chromium, R with its package survey, from Debian where that is possible without
+# What some tests need beyond Python: Chromium, R with its package survey, PostgreSQL, from Debian where that is possible without
 # asking anybody, and axe. Nothing here is fatal: tests that miss something skip and say what.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -10,6 +10,9 @@ if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null 
 fi
 if ! command -v Rscript >/dev/null || ! Rscript -e 'quit(status = !requireNamespace("survey", quietly = TRUE))' >/dev/null 2>&1; then
     wanted+=(r-base-core r-cran-survey)
+fi
+if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null; then
+    wanted+=(postgresql)
 fi
 if [ ${#wanted[@]} -gt 0 ]; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

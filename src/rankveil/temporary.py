@@ -14,7 +14,6 @@ Not covered  Files of earlier versions of rankveil, which held no lock, are left
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -27,8 +26,11 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from rankveil import system
+
 _OURS = re.compile(r"\.rankveil-([0-9a-f]{8})-([0-9a-f]{8})-\w+(\.internal)?\.tmp")
 _UNKNOWN = "0" * 8
+_LOCK = ".lock"  # beside a temporary thing, on Windows
 Finish = Callable[[Path], None]
 
 
@@ -36,10 +38,20 @@ Finish = Callable[[Path], None]
 def temporary_file(folder: Path, *, internal: bool = False) -> Iterator[Path]:
     """An empty file, readable by its owner only; removed at the end unless it was given another name."""
 
+    suffix = ".internal.tmp" if internal else ".tmp"
+
     def make() -> tuple[Path, int]:
-        handle, name = tempfile.mkstemp(dir=folder, prefix=_prefix(), suffix=".internal.tmp" if internal else ".tmp")
+        handle, name = tempfile.mkstemp(dir=folder, prefix=_prefix(), suffix=suffix)
         return Path(name), handle
 
+    if system.windows():
+        with _beside_a_lock(folder, suffix) as path:
+            path.touch(mode=0o600, exist_ok=False)
+            try:
+                yield path
+            finally:
+                path.unlink(missing_ok=True)
+        return
     path, handle = _locked(make)
     try:
         yield path
@@ -58,6 +70,16 @@ def temporary_folder(folder: Path, finish: Finish) -> Iterator[Path]:
             with suppress(FileNotFoundError):  # swept already
                 return path, os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
+    if system.windows():
+        with _beside_a_lock(folder, ".tmp") as path:
+            path.mkdir(mode=0o700)
+            try:
+                yield path
+            finally:
+                with suppress(OSError):
+                    finish(path)
+                    shutil.rmtree(path)
+        return
     path, handle = _locked(make)
     try:
         yield path
@@ -68,15 +90,31 @@ def temporary_folder(folder: Path, finish: Finish) -> Iterator[Path]:
         os.close(handle)
 
 
+@contextmanager
+def _beside_a_lock(folder: Path, suffix: str) -> Iterator[Path]:
+    """A name for something temporary, and a locked file beside it: on Windows nothing that is open can be renamed.
+
+    The lock is made before the thing and removed after it, so that a thing without a lock has no living maker.
+    """
+    handle, name = tempfile.mkstemp(dir=folder, prefix=_prefix(), suffix=_LOCK)
+    try:
+        system.lock(handle)
+        yield Path(name.removesuffix(_LOCK) + suffix)
+    finally:
+        os.close(handle)
+        Path(name).unlink(missing_ok=True)
+
+
 def own_place(purpose: str) -> Path:
     """Where the system keeps temporary files, a folder that only runs of this purpose and user have anything in.
 
     OSError if it cannot be had for this user alone.
     """
-    place = Path(tempfile.gettempdir()) / f"rankveil-{purpose}-{os.geteuid()}"
+    place = Path(tempfile.gettempdir()) / f"rankveil-{purpose}-{system.user()}"
     place.mkdir(mode=0o700, exist_ok=True)
     facts = place.lstat()
-    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
+    safe = system.below_own_folder(place) if system.windows() else system.closed_to_others(facts)
+    if not stat.S_ISDIR(facts.st_mode) or not system.mine(facts) or not safe:
         raise PermissionError(errno.EACCES, "others may look into it", str(place))
     return place
 
@@ -104,11 +142,14 @@ def sweep(folder: Path, finish: Finish | None = None) -> None:
         return
     for path in found:
         with suppress(OSError):
+            if system.windows():
+                _swept_on_windows(path, finish)
+                continue
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                system.lock(handle, wait=False)
                 facts = os.fstat(handle)
-                if facts.st_uid != os.geteuid():
+                if not system.mine(facts):
                     continue
                 if not stat.S_ISDIR(facts.st_mode):
                     path.unlink()
@@ -119,11 +160,30 @@ def sweep(folder: Path, finish: Finish | None = None) -> None:
                 os.close(handle)
 
 
+def _swept_on_windows(path: Path, finish: Finish | None) -> None:
+    """By the lock beside it: if that can be had, or is gone, whoever made it has ended."""
+    beside = path.with_name(path.name.removesuffix(".tmp").removesuffix(".internal") + _LOCK)
+    handle = os.open(beside, system.binary(os.O_RDWR)) if beside.exists() else None
+    try:
+        if handle is not None:
+            system.lock(handle, wait=False)
+        if not path.is_dir():
+            path.unlink()
+        elif finish is not None:
+            finish(path)
+            shutil.rmtree(path)
+    finally:
+        if handle is not None:
+            os.close(handle)
+    if not path.exists():
+        beside.unlink(missing_ok=True)
+
+
 def _locked(make: Callable[[], tuple[Path, int]]) -> tuple[Path, int]:
     while True:
         path, handle = make()
         with suppress(OSError):  # a file system without locks: then nobody can sweep either
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            system.lock(handle)
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle), path.lstat()):
                 return path, handle

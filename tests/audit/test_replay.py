@@ -67,7 +67,7 @@ def test_a_release_depends_on_one_record_through_protected_answers_alone(part: i
 
 def test_tables_cut_into_small_blocks_come_out_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Text files are read in blocks of bytes: a longer label moves every boundary after it."""
-    monkeypatch.setattr(tables, "_BLOCK", 1 << 15)
+    monkeypatch.setattr("rankveil.formats.delimited._BLOCK", 1 << 15)
     monkeypatch.setattr(tables, "_BATCH_ROWS", 7)
     assert replay(pairs=60, seed=2000).problems == []
 

@@ -19,7 +19,11 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # From the bottom to the top. A module may import its own layer's package and whatever lies below.
 LAYERS = (
+    ("system",),
     ("errors", "_lazy", "_version", "_arrow_memory", "figure", "fragments", "meaning", "temporary", "rules"),
+    ("engines.arrays", "engines.decoding", "engines.dialect"),
+    ("engines.spelling",),
+    ("formats",),
     ("taxonomy", "noise", "engines", "privacy"),
     ("ledger",),
     ("measure.accounting",),
@@ -53,6 +57,7 @@ LAYERS = (
         "estimate",
         "books",
         "synthesizer",
+        "load",
     ),
     ("report",),
     ("compare",),  # writes a page

@@ -127,15 +127,15 @@ def test_a_folder_that_cannot_be_finished_stays_for_the_next_time(tmp_path: Path
 def test_a_maker_whose_file_is_swept_before_it_is_locked_makes_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock, swept = temporary.fcntl.flock, []
+    lock, swept = temporary.system.lock, []
 
-    def late(handle: int, how: int) -> None:
+    def late(handle: int, *, wait: bool = True) -> None:
         if not swept:
             swept.append(True)
             sweep(tmp_path, lambda held: None)
-        lock(handle, how)
+        lock(handle, wait=wait)
 
-    monkeypatch.setattr(temporary.fcntl, "flock", late)
+    monkeypatch.setattr(temporary.system, "lock", late)
     with temporary_file(tmp_path) as file:
         assert file.exists()
     swept.clear()

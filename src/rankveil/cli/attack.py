@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import PATH, json_option, plan_option, print_json, print_table, progress, quiet_option
+from rankveil.cli.output import (
+    PATH,
+    json_option,
+    plan_option,
+    print_json,
+    print_table,
+    progress,
+    quiet_option,
+    table_argument,
+)
 
 if TYPE_CHECKING:
     from rankveil.audit.attack import Attack
@@ -16,7 +25,7 @@ _COLUMNS_AT_ONCE = 3
 
 
 @click.command("attack")
-@click.argument("table", type=PATH)
+@table_argument()
 @plan_option("The plan of the release.")
 @click.option(
     "--method", "methods", multiple=True, metavar="METHOD", help="Attack this method; may be repeated. Default: all."

@@ -127,7 +127,7 @@ def _replay(
     plan = None if plan_path is None else Plan.load(plan_path)
     given = None
     if table is not None and plan is not None:
-        given, plan = Given.read(Path(table), plan)
+        given, plan = Given.read(table, plan)
     with progress(quiet=as_json) as show:
         show("replaying pairs")
         result = replay(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import PATH, json_option, plan_option, print_table, progress, quiet_option
+from rankveil.cli.output import PATH, json_option, plan_option, print_table, progress, quiet_option, table_argument
 from rankveil.cli.run import EXIT_CODES
 from rankveil.errors import PlanError
 
@@ -18,7 +18,7 @@ _SHOWN = ("total_variation", "pair_total_variation", "wasserstein", "jsd", "vari
 
 
 @click.command("compare", epilog=EXIT_CODES)
-@click.argument("table", type=PATH, required=False)
+@table_argument(required=False)
 @plan_option("The plan (TOML).")
 @click.option("--methods", default="synthetic,laplace", show_default=True, help="Methods, with commas between.")
 @click.option("--epsilons", default="", help="Values of ε, with commas between. By default the plan's.")

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import PATH, json_option, plan_option, print_table, progress, quiet_option
+from rankveil.cli.output import (
+    PATH,
+    TABLE,
+    json_option,
+    plan_option,
+    print_table,
+    progress,
+    quiet_option,
+    table_argument,
+)
 
 if TYPE_CHECKING:
     from rankveil.evaluate import Evaluation, PairResult
@@ -18,8 +27,8 @@ _WORST = 3
 
 
 @click.command("evaluate")
-@click.argument("table", type=PATH)
-@click.argument("release", type=PATH)
+@table_argument()
+@click.argument("release", type=TABLE)
 @plan_option("The plan of the release.")
 @click.option(
     "--aligned/--not-aligned",
@@ -29,15 +38,15 @@ _WORST = 3
     " says so or, without one, the plan's method.",
 )
 @click.option("--target", metavar="COLUMN", help="Teach a learner to predict this column, by the release.")
-@click.option("--test", type=PATH, help="Real records, not released, to examine the learner on.")
+@click.option("--test", type=TABLE, help="Real records, not released, to examine the learner on.")
 @click.option("--html", type=PATH, help="Write a report with charts to this file; its name will contain 'internal'.")
 @quiet_option
 @json_option
 def command(
-    table: Path,
-    release: Path,
+    table: str | Path,
+    release: str | Path,
     plan_path: Path,
-    test: Path | None,
+    test: str | Path | None,
     html: Path | None,
     quiet: bool,
     as_json: bool,
@@ -76,10 +85,10 @@ def command(
 def _write_page(
     html: Path,
     result: Evaluation,
-    table: Path,
-    release: Path,
+    table: str | Path,
+    release: str | Path,
     plan_path: Path,
-    test: Path | None,
+    test: str | Path | None,
     show: Callable[[str], None],
 ) -> Path:
     from rankveil.declare import Plan
@@ -89,11 +98,11 @@ def _write_page(
     from rankveil.report.reproduction import reproduction
     from rankveil.write import CERTIFICATE_NAME, write_text
 
-    file = release_file(release)
+    file = release_file(Path(release))
     certificate = certificate_beside(file)
-    files = [("table", table), ("release", file), ("plan", plan_path)]
+    files = [("table", Path(table)), ("release", file), ("plan", plan_path)]
     files += [("certificate", file.parent / CERTIFICATE_NAME)] if certificate is not None else []
-    files += [("test records", test)] if test is not None else []
+    files += [("test records", Path(test))] if test is not None else []
     made = reproduction(files, command=["rankveil", *sys.argv[1:]], plan_text=plan_path.read_text(encoding="utf-8-sig"))
     path = internal_path(html)
     write_text(path, as_page(result, Plan.load(plan_path), certificate, made=made, progress=show))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
-from rankveil.cli.output import PATH, json_option, print_json
+from rankveil.cli.output import PATH, json_option, print_json, table_argument
 
 
 @click.command("init")
-@click.argument("table", type=PATH)
+@table_argument()
 @click.option("--out", type=PATH, default=Path("plan.toml"), show_default=True, help="The plan to write.")
 @click.option("--overwrite", is_flag=True, help="Replace a plan that is already there.")
 @click.option("--epsilon", default="1", show_default=True, help="The ε to put into the plan.")
 @json_option
-def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool) -> None:
-    """Draft a plan for TABLE (CSV or Parquet).
+def command(table: str | Path, out: Path, overwrite: bool, epsilon: str, as_json: bool) -> None:
+    """Draft a plan for TABLE: a file (CSV, Parquet, Excel, SPSS, Stata, SAS, ...), a table of a database, or - for
+    standard input; docs/formats.md lists them.
 
     Kinds, limits, categories, what is left out, whether values may be missing and how numbers are written are guessed
     from the data and marked as guesses: a release refuses them until you have replaced them by what is publicly known
@@ -29,6 +31,7 @@ def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool
     from rankveil.declare.draft import draft
     from rankveil.engines import open_table
     from rankveil.errors import OutputError
+    from rankveil.formats.addresses import shown
     from rankveil.meaning import in_words, needs_words
     from rankveil.preview.noise_alone import advice, remark
     from rankveil.write import write_text
@@ -47,4 +50,5 @@ def command(table: Path, out: Path, overwrite: bool, epsilon: str, as_json: bool
     for words in advice(plan):
         click.echo(words)
     click.echo("Next: replace each guess by what is publicly known, delete the line `unconfirmed` under it, then")
-    click.echo(f"  rankveil release {table} --plan {out} --dry-run")
+    said = shlex.quote(shown(table))
+    click.echo(f"  rankveil release {said} --plan {out} --dry-run")

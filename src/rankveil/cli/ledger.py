@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rankveil.cli.output import PATH, json_option, print_json, print_table
+from rankveil.cli.output import PATH, json_option, print_json, print_table, table_argument
 
 
 @click.group("ledger")
@@ -98,7 +98,7 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
 
 
 @command.command("cap")
-@click.argument("table", type=PATH, required=False)
+@table_argument(required=False)
 @_population
 @click.option("--plan", "plan_path", type=PATH, help="How to read a TABLE that is not read right without.")
 @_ledger
@@ -106,7 +106,7 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
 @click.option("--delta", default="0", show_default=True, help="The same for δ.")
 @json_option
 def cap_command(
-    table: Path | None,
+    table: str | Path | None,
     population: str | None,
     plan_path: Path | None,
     path: Path | None,

@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import wraps
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -18,6 +19,37 @@ from rich.text import Text
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
+
+
+class _Table(click.Path):
+    """A path; an address of a table in a database, or standard input (`-`), as it is written."""
+
+    name = "table"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if isinstance(value, Path) or value == "-" or "://" in value else Path(value)
+
+
+TABLE = _Table(path_type=Path)
+
+
+def table_argument(*, required: bool = True) -> Callable[[Command], Command]:
+    """TABLE, and which sheet of a workbook it is."""
+
+    def add(function: Command) -> Command:
+        @wraps(function)
+        def command(*arguments: Any, sheet: str | None = None, **named: Any) -> Any:
+            if sheet is not None and named.get("table") is not None:
+                named["table"] = f"{named['table']}#{sheet}"
+            return function(*arguments, **named)
+
+        words = "The sheet of an Excel workbook that holds TABLE, where there are several."
+        with_sheet = click.option("--sheet", metavar="NAME", help=words)(command)
+        return cast(Command, click.argument("table", type=TABLE, required=required)(with_sheet))
+
+    return add
+
+
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as one JSON object on standard output."
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import PATH, json_option, plan_option, print_json, progress, quiet_option
+from rankveil.cli.output import PATH, json_option, plan_option, print_json, progress, quiet_option, table_argument
 from rankveil.cli.run import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("release", epilog=EXIT_CODES)
-@click.argument("table")
+@table_argument()
 @plan_option("The plan (TOML).")
 @click.option("--out", type=PATH, help="Folder for the release and its certificate.")
 @click.option("--method", help="Use this method instead of the plan's (see: rankveil methods).")
@@ -46,7 +46,12 @@ if TYPE_CHECKING:
     type=int,
     help="Write so many replicate weights of the rows beside the release, for standard errors (80, say). Costs no ε.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a release that is already in the folder.")
+@click.option(
+    "--into",
+    metavar="ADDRESS",
+    help="Write the release as a table of a database as well, such as 'postgresql://user@host/base?table=released'.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a release that is already in the folder, or the table.")
 @click.option(
     "--escape-formulas",
     is_flag=True,
@@ -61,7 +66,7 @@ if TYPE_CHECKING:
 @quiet_option
 @json_option
 def command(
-    table: str,
+    table: str | Path,
     plan_path: Path,
     out: Path | None,
     accept_large_epsilon: bool,
@@ -74,10 +79,12 @@ def command(
 ) -> None:
     """Publish a protected copy of TABLE as the plan describes.
 
-    TABLE is a CSV or Parquet file, a folder of such files, or a pattern ('2031-*.parquet') that they match.
+    TABLE is a file (CSV, Parquet, Excel, SPSS, Stata, SAS, Feather, JSON lines), a folder of CSV or Parquet files, a
+    pattern ('2031-*.parquet') that they match, a table of a database ('sqlite:///people.db?table=persons'; DuckDB and
+    PostgreSQL alike), or - for standard input. docs/formats.md says what each format keeps.
 
-    Writes the release, in the format of TABLE, and certificate.json to --out; Spark writes a release in parts. The
-    plan's ε is entered in the ledger first and is not given back if the run fails.
+    Writes the release, in the format of TABLE where that can be written, and certificate.json to --out; Spark writes a
+    release in parts. The plan's ε is entered in the ledger first and is not given back if the run fails.
 
     \b
       rankveil release patients.csv --plan plan.toml --dry-run
@@ -86,6 +93,8 @@ def command(
       rankveil release patients.csv --plan plan.toml --out compare/ \\
           --method published:individual-ranking --k 25 --accept-no-guarantee
       rankveil release patients.csv --plan plan.toml --out 2031-q1/ --replicates 80
+      rankveil release 'postgresql://me@host/clinic?table=patients' --plan plan.toml --out 2031-q1/ \\
+          --into 'postgresql://me@host/clinic?table=patients_2031'
       rankveil release sales.parquet --plan plan.toml --out shared/2031-q1/ \\
           --engine spark --master spark://host:7077
     """
@@ -103,6 +112,7 @@ def command(
         raise click.UsageError("--out is needed: the folder for the release and its certificate.")
     if master is not None and engine != "spark":
         raise click.UsageError("--master is for --engine spark.")
+    from rankveil.formats.addresses import shown
     from rankveil.release import release
 
     accepted = accept_large_epsilon or _accepted(plan)
@@ -131,6 +141,8 @@ def command(
     if certificate.reason:
         click.echo(certificate.reason)
     click.echo(f"Release      {out / certificate.release.file}  ({certificate.rows} rows)")
+    if how["into"] is not None:
+        click.echo(f"Table        {shown(how['into'])}")
     if certificate.weights is not None:
         click.echo(f"Weights      {out / certificate.weights.file}  ({certificate.weights.replicates} replicates)")
     click.echo(f"Certificate  {out / 'certificate.json'}")
@@ -140,7 +152,7 @@ def command(
         click.echo(f"Ledger       entry {certificate.ledger.entry}")
 
 
-def _rows_of(table: str, plan: Plan, engine: Engine | None) -> int | None:
+def _rows_of(table: str | Path, plan: Plan, engine: Engine | None) -> int | None:
     """How many rows the table has; None if that is not public, or the plan says it and the table is not there."""
     from rankveil.declare.unit import A_ROW
     from rankveil.engines import LocalEngine

@@ -17,6 +17,7 @@ import click
 from rankveil._version import __version__
 from rankveil.cli.stopping import Stopped, Stopping
 from rankveil.errors import RankveilError, bug_in
+from rankveil.system import reader_has_gone
 
 _COMMANDS = (
     "init",
@@ -24,6 +25,7 @@ _COMMANDS = (
     "verify",
     "estimate",
     "sample",
+    "load",
     "tables",
     "evaluate",
     "compare",
@@ -70,7 +72,7 @@ def _noticing_the_reader() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):  # the latter: rich
+        if reader_has_gone(error) or reader_has_gone(error.__context__):  # the latter: rich
             raise ClosedEarly from None
         raise
 
@@ -107,7 +109,9 @@ def run(stopping: Stopping | None = None) -> int:
             raise
         try:
             return _told(error)
-        except BrokenPipeError:
+        except OSError as unwritten:
+            if not reader_has_gone(unwritten):
+                raise
             return _CLOSED_EARLY
     if stopping.code is not None:
         raise Stopped(stopping.code)  # it was lost on its way
@@ -156,7 +160,9 @@ def flushed(code: int) -> int:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BrokenPipeError:
+        except OSError as error:
+            if not reader_has_gone(error):
+                raise
             code = _CLOSED_EARLY
     if code == _CLOSED_EARLY:
         nowhere = os.open(os.devnull, os.O_WRONLY)

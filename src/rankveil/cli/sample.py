@@ -15,7 +15,13 @@ from rankveil.cli.run import EXIT_CODES
 @click.option("--rows", type=int, required=True, help="How many rows to draw.")
 @click.option("--where", metavar="CONDITION", help="Draw rows that fulfil this, in the language of rules of plans.")
 @click.option("--sets", type=int, default=1, show_default=True, help="Draw so many tables, each in a file of its own.")
-@click.option("--out", type=PATH, required=True, help="The file to write, .csv or .parquet; sets are numbered.")
+@click.option(
+    "--out",
+    type=PATH,
+    required=True,
+    help="The file to write; its ending says the format: .csv, .parquet, .xlsx, .sav, .dta, .feather, .jsonl, ... Sets"
+    " are numbered.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace files that are already there.")
 @json_option
 def command(model: Path, rows: int, where: str | None, sets: int, out: Path, overwrite: bool, as_json: bool) -> None:

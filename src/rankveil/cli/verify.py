@@ -18,8 +18,11 @@ class _Published(click.Path):
     """A path into the folder of a release, where a killed run's last step is completed, or taken back, first."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from rankveil.formats.addresses import is_address
         from rankveil.write import recover
 
+        if is_address(value):
+            return value
         recover(Path(value).parent)
         return super().convert(value, param, ctx)
 
@@ -28,8 +31,9 @@ class _Published(click.Path):
 @click.argument("certificate", type=_Published(exists=True, dir_okay=False, path_type=Path))
 @click.argument("release", type=_Published(exists=True, path_type=Path))
 @json_option
-def command(certificate: Path, release: Path, as_json: bool) -> None:
-    """Check RELEASE (a file, the folder of a release, or that of a model alone) against its CERTIFICATE.
+def command(certificate: Path, release: str | Path, as_json: bool) -> None:
+    """Check RELEASE (a file, the folder of a release, or that of a model alone) against its CERTIFICATE. RELEASE may
+    also be the address of a table in a database that was loaded from the release beside the certificate.
 
     Reads these files only, and the model beside the release if one was kept. Shows that the file is the certified one,
     that its columns, rows and values are those declared, that the budget adds up, and that the claim is the one
@@ -38,6 +42,7 @@ def command(certificate: Path, release: Path, as_json: bool) -> None:
 
     \b
       rankveil verify 2031-q1/certificate.json 2031-q1/release.csv
+      rankveil verify 2031-q1/certificate.json 'postgresql://me@host/clinic?table=patients_2031'
     """
     from rankveil.verify import verify
 

@@ -35,7 +35,7 @@ def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
       rankveil web people.csv
       rankveil web people.csv --plan plan.toml --out releases/
     """
-    from rankveil.errors import MissingExtraError, OutputError
+    from rankveil.errors import MissingExtraError
 
     if options["plan"] is not None and options["table"] is None:
         raise click.UsageError("--plan needs a TABLE.")
@@ -44,8 +44,6 @@ def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in ("starlette", "uvicorn", "jinja2", "python_multipart"):
             raise MissingExtraError("The local page", "web") from None
-        if error.name == "fcntl":
-            raise OutputError("The local page needs Linux or macOS.", remedy="Use the commands instead.") from None
         raise
     from rankveil.web.home import default_home
 

@@ -213,7 +213,7 @@ def draft(
 ) -> str:
     """The text of a plan for this table, with every guess marked; `remark` may add comments under its ε."""
     seen = {name: _Seen() for name in table.schema.names}
-    null_tokens = DEFAULT_NULL_TOKENS if table.format == "csv" else ()  # as a release will read it
+    null_tokens = DEFAULT_NULL_TOKENS if table.of_texts else table.missing_texts  # as a release will read it
     rows = 0
     for batch in table.batches():
         rows += batch.num_rows

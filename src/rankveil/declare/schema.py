@@ -193,7 +193,9 @@ def declare(plan: Plan, table: Table) -> Schema:
             f"The table {table.name} is not UTF-8 text, and the plan does not say which encoding it is in.",
             remedy=f'Add it to [table]; Western office programs write encoding = "{GUESSED_ENCODING}".',
         )
-    return _schema(plan, in_table, _null_tokens(plan, text=table.format == "csv"), _marks(plan, table))
+    # PRIVACY: where no header lists the columns, one record would decide their order.
+    names = in_table if table.in_order else in_plan
+    return _schema(plan, names, _null_tokens(plan, table), _marks(plan, table))
 
 
 def _marks(plan: Plan, table: Table) -> Marks:
@@ -204,12 +206,12 @@ def _marks(plan: Plan, table: Table) -> Marks:
     """
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
     marks, by_commas = plan.table.marks, separator == "," and len(table.schema.names) > 1
-    return replace(marks, stated=marks.stated or table.format != "csv" or by_commas)
+    return replace(marks, stated=marks.stated or not table.of_texts or by_commas)
 
 
 def declare_alone(plan: Plan) -> Schema:
     """What the plan declares, with no table at hand: for looking at noise before looking at data."""
-    return _schema(plan, list(plan.columns), _null_tokens(plan, text=True), replace(plan.table.marks, stated=True))
+    return _schema(plan, list(plan.columns), _null_tokens(plan), replace(plan.table.marks, stated=True))
 
 
 def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: Marks) -> Schema:
@@ -275,10 +277,10 @@ def _interest(entry: InterestEntry, schema: Schema) -> list[Interest]:
     return [Interest(target) for target in schema.scope.base([entry.target])]
 
 
-def _null_tokens(plan: Plan, *, text: bool) -> tuple[str, ...]:
+def _null_tokens(plan: Plan, table: Table | None = None) -> tuple[str, ...]:
     if plan.table.null_values is not None:
         return plan.table.null_values
-    return DEFAULT_NULL_TOKENS if text else ()
+    return DEFAULT_NULL_TOKENS if table is None or table.of_texts else table.missing_texts
 
 
 def encode(table: Table, schema: Schema, *, released: bool = False) -> Records:

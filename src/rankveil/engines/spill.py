@@ -19,6 +19,7 @@ import pyarrow as pa
 from rankveil.engines.engine import Regrouping
 from rankveil.engines.table import Piece, Table
 from rankveil.errors import OutputError
+from rankveil.system import read_at
 
 _MOST_HELD = 1 << 18  # rows in the memory of a thread
 
@@ -33,7 +34,7 @@ class Segment:
     rows: int
 
     def read(self) -> pa.Table:
-        with pa.ipc.open_stream(os.pread(self.file, self.size, self.start)) as stream:
+        with pa.ipc.open_stream(read_at(self.file, self.size, self.start)) as stream:
             return stream.read_all()
 
 
@@ -59,7 +60,7 @@ class SpilledPiece(Piece):
     table: SpilledTable
 
     def batches(self, columns: Sequence[str], *, threads: bool = False) -> Iterator[pa.RecordBatch]:
-        return iter(self.table.segments[self.place].read().select(list(columns)).to_batches())
+        return iter(self.table.segments[self.place or 0].read().select(list(columns)).to_batches())
 
 
 class Spill:

@@ -22,8 +22,9 @@ from rankveil.evaluate.learning import check_target, learning_scores, propensity
 from rankveil.evaluate.measuring import measure_all, measure_details, on_common_ranges
 from rankveil.evaluate.results import Evaluation
 from rankveil.evaluate.scores import with_scores
+from rankveil.formats.addresses import is_address
 from rankveil.methods import method_named
-from rankveil.write import CERTIFICATE_NAME
+from rankveil.write import CERTIFICATE_NAME, RELEASE_NAMES
 
 Progress = Callable[[str], None]
 
@@ -54,7 +55,8 @@ def evaluate(
     """
     check_target(target, test)
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
-    release = release_file(Path(release)) if isinstance(release, str | Path) else release
+    if isinstance(release, str | Path) and not is_address(release):
+        release = release_file(Path(release))
     certificate = certificate_beside(release) if row_aligned is None else None
     if row_aligned is None:
         row_aligned = (method_named(plan.release.method) if certificate is None else certificate).row_aligned
@@ -97,7 +99,7 @@ def release_file(path: Path) -> Path:
     """The release itself, where the folder of a release is named."""
     if not path.is_dir() or any(path.glob("part-*")):  # a file, or a release in parts
         return path
-    for name in ("release.csv", "release.parquet"):
+    for name in RELEASE_NAMES:
         if (path / name).exists():
             return path / name
     raise TableError(f"The folder {path} holds no release.", remedy="Name the file, or a folder that release wrote.")

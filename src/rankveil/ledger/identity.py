@@ -24,6 +24,7 @@ from pathlib import Path
 from rankveil.engines import Engine, LocalEngine, Map, Table
 from rankveil.engines.content import Content, TextReading
 from rankveil.errors import TableError
+from rankveil.system import data_folder
 
 
 def default_ledger_path() -> Path:
@@ -31,8 +32,7 @@ def default_ledger_path() -> Path:
     given = os.environ.get("RANKVEIL_LEDGER")
     if given:
         return Path(given)
-    data_home = os.environ.get("XDG_DATA_HOME")
-    return (Path(data_home) if data_home else Path.home() / ".local" / "share") / "rankveil" / "ledger.sqlite"
+    return data_folder("data") / "ledger.sqlite"
 
 
 @dataclass(frozen=True)

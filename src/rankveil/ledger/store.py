@@ -29,6 +29,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
+from rankveil import system
 from rankveil.errors import BudgetError
 from rankveil.ledger import checkpoint, layout
 from rankveil.ledger.accounts import Account, Accounts, Damaged, Entry, added
@@ -93,7 +94,7 @@ class Ledger:
         # Written whole under another name first; of two processes that start at once, the first one wins.
         sweep(key_path.parent)
         with temporary_file(key_path.parent) as temporary:
-            handle = os.open(temporary, os.O_WRONLY)
+            handle = os.open(temporary, system.binary(os.O_WRONLY))
             try:
                 os.write(handle, SystemSource().random_bytes(32))
                 os.fsync(handle)

@@ -22,9 +22,12 @@ from rankveil.declare.persons import limited
 from rankveil.declare.unit import A_ROW
 from rankveil.draw.rows import Rows
 from rankveil.engines import Engine, Meter, RowsDone, Table, engine_for, first_rows, metered
-from rankveil.errors import BudgetError, PlanError
+from rankveil.errors import BudgetError, OutputError, PlanError
+from rankveil.formats import FORMATS
+from rankveil.formats.into import Target
 from rankveil.fragments import fragment
 from rankveil.ledger import Booking
+from rankveil.load import load_into
 from rankveil.measure.budget import Budget
 from rankveil.methods import METHODS, FittedTable, Method, budget_of
 from rankveil.model import Model
@@ -36,11 +39,15 @@ from rankveil.write import (
     fingerprints,
     publish_files,
     publish_frame,
+    released_columns,
+    said_by,
     weights_table,
     write_weights,
 )
 
 _ROWS_SHOWN = 5
+_MORE_ROWS = 10_000  # than there are, at most, where a noisy number says how many are drawn
+_OTHER_FORMAT = "Store the table as CSV or Parquet; its release is written alike."
 
 
 T_co = TypeVar("T_co", covariant=True)
@@ -124,6 +131,7 @@ class _How(_Who, total=False):
 
     accept_no_guarantee: bool
     replicates: int | None
+    into: str | None
     overwrite: bool
     escape_formulas: bool
     keep_model: bool
@@ -159,6 +167,7 @@ def release(
     accept_no_guarantee: bool = False,
     accept_large_epsilon: bool = False,
     replicates: int | None = None,
+    into: str | None = None,
     overwrite: bool = False,
     escape_formulas: bool = False,
     keep_model: bool = False,
@@ -179,9 +188,11 @@ def release(
         >>> rv.release("people.csv", "plan.toml", out="2031-q1").folder.name
         '2031-q1'
 
-    `table` is a path to a CSV or Parquet file, to a folder of them or a pattern of such paths; a pandas, polars or
-    Spark frame; or anything with the Arrow C stream. `epsilon` and `delta` take the place of the plan's.
-    With `out`, the release and its certificate are written to that folder. A method without a guarantee
+    `table` is a path to a file of any format that is read (docs/formats.md), to a folder of CSV or Parquet files or a
+    pattern of such paths; the address of a table in a database; a pandas, polars or Spark frame; or anything with the
+    Arrow C stream. `epsilon` and `delta` take the place of the plan's.
+    With `out`, the release and its certificate are written to that folder; with `into`, the address of a table in a
+    database, also as that table, which appears whole or not at all. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`, an ε above 20 `accept_large_epsilon=True`. `escape_formulas`
     puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. `keep_model`
     keeps what was measured and fitted (method `synthetic`): in `model/` beside the release, and as `model` of what is
@@ -202,8 +213,10 @@ def release(
     plan, method = run.plan, run.method
     _check_replicates(method, replicates)
     run.engine.refuse(method.reads_records(run.schema), out)
-    form = _file_format(plan, run.opened, escape_formulas=escape_formulas and out is not None)
+    escape = escape_formulas and out is not None
+    form = _file_format(plan, run.schema, run.opened, run.engine, escape_formulas=escape)
     folder = None if out is None else OutputFolder(out, form, overwrite=overwrite)
+    target = None if into is None else _target(into, out, overwrite=overwrite)
     if folder is not None:
         folder.refuse_to_replace([part.path for part in run.opened.parts])
     described = run.described() if keep_model else None
@@ -245,12 +258,16 @@ def release(
                 booking.published("in memory")
             return Release(made, certified(), model=kept, weights=weights)
         if weights is not None:
-            beside = f"weights.{form.name}"
+            beside = "weights.csv" if FORMATS[form.name].for_statisticians else "weights.parquet"
             folder.add(beside, partial(write_weights, weights, name=beside))
         progress("writing")
         written = publish_files(rows, folder, lambda written: certified(written).to_json(), run.engine, meter, files)
     with booking.stands(f"Release and certificate are in {folder.path}; only a note of that is missing."):
         booking.published(f"sha256 {written.sha256}")
+    if target is not None:
+        progress("writing the table")
+        with booking.stands(f"Release and certificate are in {folder.path}; the table was not written."):
+            load_into(folder.path, target)
     return Release(None, certified(written), folder.path, kept)
 
 
@@ -392,6 +409,15 @@ class _Run:
         )
 
 
+def _target(into: str, out: str | Path | None, *, overwrite: bool) -> Target:
+    """Where a table is to go; refused before anything is spent if it cannot go there."""
+    if out is None:
+        raise OutputError(
+            "A table of a database needs a folder beside it, for the certificate.", remedy="Say --out as well."
+        )
+    return Target.of(into, overwrite=overwrite)
+
+
 def _check_replicates(method: Method, replicates: int | None) -> None:
     if replicates is None:
         return
@@ -413,9 +439,18 @@ def _check_size(rows: int) -> None:
         )
 
 
-def _file_format(plan: Plan, table: Table, *, escape_formulas: bool) -> FileFormat:
-    """How the release is written: as the table was."""
-    if table.format != "csv":
-        return FileFormat("parquet", decimal=plan.table.decimal_mark)
+def _file_format(plan: Plan, schema: Schema, table: Table, engine: Engine, *, escape_formulas: bool) -> FileFormat:
+    """How the release is written: as the table was, where that can be; refused if that format cannot hold it."""
+    form = FORMATS["parquet"]
+    if table.of_texts:
+        form = FORMATS["csv"]
+    elif table.parts and not engine.in_parts:
+        found = FORMATS[table.format]
+        form = FORMATS[found.released_as or found.name]
+    # As many rows come out as go in; where their number is noisy, perhaps more.
+    rows = table.expected_rows() if table.parts and not plan.unit.rows_public else None
+    refused = form.writes.refuse(released_columns(schema), None if rows is None else rows + _MORE_ROWS)
+    if refused is not None:
+        raise OutputError(f"The release cannot be written as {form.title}: {refused}.", remedy=_OTHER_FORMAT)
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
-    return FileFormat("csv", separator, escape_formulas, plan.table.decimal_mark)
+    return FileFormat(form.name, separator, escape_formulas, plan.table.decimal_mark, said_by(plan))

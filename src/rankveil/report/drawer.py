@@ -21,6 +21,7 @@ from typing import Any
 
 from rankveil.errors import MissingExtraError
 from rankveil.report.drawing import ANSWER, REQUEST, read_exactly
+from rankveil.system import apart
 
 SECONDS = 60  # for one chart; most take a third of one
 _LONGEST = 300  # characters of a text
@@ -124,7 +125,7 @@ def _begun() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,  # a panic's message may quote data
-        start_new_session=True,  # a Ctrl-C in the terminal is for the command, which ends this process
+        **apart(),  # a Ctrl-C in the terminal is for the command, which ends this process
     )
 
 

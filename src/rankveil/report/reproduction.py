@@ -13,6 +13,7 @@ from pathlib import Path
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.declare import Plan
+from rankveil.formats.addresses import shown
 
 _LIBRARIES = ("numpy", "pyarrow", "scikit-learn", "vl-convert-python")
 
@@ -43,7 +44,7 @@ def reproduction(
 ) -> Reproduction:
     """`files`: (role, path), of which the page shows the name and not the folder."""
     return Reproduction(
-        command=shlex.join(command) or None,
+        command=shlex.join(map(shown, command)) or None,
         plan_text=plan_text,
         files=tuple(_fingerprint(role, path) for role, path in files if path.is_file()),
         versions=(("rankveil", __version__), ("Python", platform.python_version()), *_installed()),

@@ -19,6 +19,7 @@ from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.errors import RankveilError, TableError
+from rankveil.formats.addresses import is_address
 from rankveil.fragments import fragment
 from rankveil.measure.accounting import delta_at_most, implies, rho_within
 from rankveil.methods import METHODS
@@ -85,13 +86,16 @@ def verify(certificate: str | Path | Release[Any], release: str | Path | None = 
         NOT VERIFIED: 3 of ... checks fail
 
     One argument names the folder of a release, or what `release` has given back; two name the certificate and the
-    release, which is a file or a folder. Nothing else is read, so anyone can verify.
+    release, which is a file, a folder, or the address of a table in a database, which is then compared with the release
+    beside the certificate. Nothing else is read, so anyone can verify.
     """
     where, path = _named(certificate, release)
     try:
         read = read_certificate(where)
     except Fails as failure:
         return Verification((Check("certificate can be read", False, str(failure)),), None)
+    if isinstance(release, str) and is_address(release) and read.release is not None:
+        path = where.parent / Path(read.release.file).name
     checks: list[tuple[str, Callable[[], str]]] = [
         ("certificate can be read", lambda: _format(read)),
         ("claim is the method's own", lambda: _claim(read)),
@@ -108,6 +112,8 @@ def verify(certificate: str | Path | Release[Any], release: str | Path | None = 
     checks.append(("model is the certified one", lambda: of_release.model(read, path)))
     if read.weights is not None:
         checks.append(("weights are the certified ones", lambda: of_release.weights(read, path.parent)))
+    if isinstance(release, str) and is_address(release):
+        checks.append(("table is the release", lambda: of_release.table(read, path, str(release))))
     return Verification(tuple(_made(name, check) for name, check in checks), read)
 
 
@@ -122,7 +128,8 @@ def _named(certificate: str | Path | Release[Any], release: str | Path | None) -
             )
         certificate = certificate.folder
     where = Path(certificate)
-    path = (where if where.is_dir() else where.parent) if release is None else Path(release)
+    beside = release is None or is_address(release)
+    path = (where if where.is_dir() else where.parent) if beside else Path(release or "")
     for folder in {path if path.is_dir() else path.parent, where if where.is_dir() else where.parent}:
         recover(folder)
     where = where / CERTIFICATE_NAME if where.is_dir() else where

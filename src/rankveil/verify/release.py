@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import reduce
 from itertools import chain
 from pathlib import Path
 
 from rankveil.certificate import Certificate, PartNote
-from rankveil.engines import Table, open_table
+from rankveil.engines import LocalEngine, Table, open_table
+from rankveil.engines.content import Content, TextReading
+from rankveil.engines.spelling import Marks
 from rankveil.model import Model
 from rankveil.verify.inspection import Inspection
 from rankveil.write import CERTIFICATE_NAME, MODEL_NAME, Written
@@ -90,7 +93,7 @@ def weights(read: Certificate, folder: Path) -> str:
     return f"{read.weights.replicates} replicates, SHA-256 and {read.weights.bytes} bytes"
 
 
-def _files(read: Certificate, path: Path) -> list[Path]:
+def certified_files(read: Certificate, path: Path) -> list[Path]:
     """The file, or the parts in their certified order."""
     if read.release is None or read.release.parts is None:
         return [path]
@@ -99,15 +102,18 @@ def _files(read: Certificate, path: Path) -> list[Path]:
 
 def columns(read: Certificate, path: Path) -> str:
     declared = [column.name for column in read.columns]
-    for file in _files(read, path):
-        names = list(opened(read, file).schema.names)
-        if names != declared:
+    for file in certified_files(read, path):
+        table = opened(read, file)
+        names = list(table.schema.names)
+        if names != declared and (table.in_order or set(names) != set(declared)):
             raise Fails("other columns" if set(names) != set(declared) else "the same columns in another order")
     return f"{len(declared)}, in order"
 
 
 def opened(read: Certificate, path: Path) -> Table:
-    """The table, its separator read from what follows the first column's name, for it may be an unusual one."""
+    """The table, the separator of a text file read from what follows the first column's name, for it may be unusual."""
+    if read.release is not None and read.release.format != "csv":
+        return open_table(path)
     name = read.columns[0].name if len(read.columns) > 1 else ""
     with path.open("rb") as file:
         header = file.readline(1 << 20).decode(errors="replace")
@@ -116,12 +122,28 @@ def opened(read: Certificate, path: Path) -> Table:
     for spelt in (name, quoted, "'" + name, quoted[:1] + "'" + quoted[1:]):  # an apostrophe: formulas escaped
         separator = header[len(spelt) : len(spelt) + 1]
         if name and header.startswith(spelt) and separator.isascii() and separator not in ("", "\r", "\n", '"'):
-            return open_table(path, separator=separator).unescaped(declared)  # of no effect on a Parquet file
+            return open_table(path, separator=separator).unescaped(declared)
     return open_table(path).unescaped(declared)
 
 
+def table(read: Certificate, file: Path, address: str) -> str:
+    """Whether a table of a database holds the rows of the certified release, in any order."""
+    notes = read.columns
+    marks = Marks("." if read.release is None else read.release.decimal)
+    formats = tuple((note.name, note.format or "%Y-%m-%d") for note in notes if note.kind == "date")
+    truths = tuple(note.name for note in notes if note.kind == "boolean")
+    work, engine = Content([note.name for note in notes], TextReading(marks, (), formats, truths)), LocalEngine()
+    loaded = open_table(address)
+    if loaded.schema.names != [note.name for note in notes]:
+        raise Fails("other columns than those of the release")
+    states = [engine.fold(opened(read, part), work) for part in certified_files(read, file)]
+    if work.digests(reduce(work.merge, states))[-1] != work.digests(engine.fold(loaded, work))[-1]:
+        raise Fails("other values, or another number of rows, than those of the release")
+    return f"{read.rows} rows with the values of the release"
+
+
 def contents(read: Certificate, path: Path) -> str:
-    files = [opened(read, file) for file in _files(read, path)]
+    files = [opened(read, file) for file in certified_files(read, path)]
     common = set(files[0].schema.names).intersection(*(table.schema.names for table in files))
     decimal = "." if read.release is None else read.release.decimal
     inspections = [Inspection(column, decimal) for column in read.columns if column.name in common]

@@ -25,6 +25,7 @@ from rankveil.declare import Plan
 from rankveil.declare.plan import PRIVACY_PART, TABLE_PART
 from rankveil.declare.plan_file import plan_toml
 from rankveil.errors import OutputError, PlanError, TableError
+from rankveil.system import data_folder
 from rankveil.web.guard import secret
 from rankveil.web.private import check_way, held, keep, only_for_me
 
@@ -41,8 +42,7 @@ def default_home() -> Path:
     given = os.environ.get("RANKVEIL_STATE")
     if given:
         return Path(given)
-    state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "rankveil"
+    return data_folder("state")
 
 
 @dataclass

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from rankveil import system
 from rankveil.declare import Plan
 from rankveil.declare.plan_file import plan_toml
 from rankveil.ledger import default_ledger_path
@@ -35,6 +36,7 @@ _PATIENCE = 3.0  # seconds between asking a job to end and ending it
 Kind = Literal["release", "evaluate", "compare"]
 StateName = Literal["running", "done", "refused", "cancelled", "broken"]
 _children: list[subprocess.Popen[bytes]] = []  # to be reaped
+_started: dict[Path, subprocess.Popen[bytes]] = {}
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ class Job:
         for child in list(_children):
             if child.poll() is not None:
                 _children.remove(child)
-        return is_held(self.folder / "running")
+        started = _started.get(self.folder)  # on Windows the lock is free until the child has taken it
+        return is_held(self.folder / "running") or (system.windows() and started in _children)
 
     def status(self) -> Status:
         try:
@@ -138,7 +141,7 @@ class Job:
                 asked = True
             time.sleep(0.05)
         if self.alive():
-            self._signal(signal.SIGKILL)
+            self._signal(system.kill_signal())
             while self.alive() and time.monotonic() < deadline + _PATIENCE:
                 time.sleep(0.05)
         self.tidy()
@@ -196,10 +199,12 @@ def start(working: Working, job_id: str, plan: Plan, spec: Spec) -> Job:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=[lock],  # the lock goes with the open file: the child holds it until it ends
-            start_new_session=True,  # a Ctrl-C in the terminal ends the page, not a release that was paid for
+            # The lock goes with the open file: the child holds it until it ends. On Windows it takes it by itself.
+            pass_fds=[] if system.windows() else [lock],
+            **system.apart(),  # a Ctrl-C in the terminal ends the page, not a release that was paid for
         )
         _children.append(child)
+        _started[folder] = child
     return Job(folder)
 
 

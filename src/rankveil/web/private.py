@@ -10,15 +10,13 @@ Argument     To rename an entry takes write permission on the folder that holds 
 
 from __future__ import annotations
 
-import fcntl
-import grp
 import os
-import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rankveil import system
 from rankveil.errors import OutputError
 from rankveil.write import write_bytes
 
@@ -27,7 +25,7 @@ def only_for_me(folder: Path) -> Path:
     """A folder that nobody else may look into."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    if not stat.S_ISDIR(found.st_mode) or not system.mine(found):
         raise _refusal(folder, folder, "belongs to another user" if stat.S_ISDIR(found.st_mode) else "is no folder")
     folder.chmod(0o700)
     return folder
@@ -41,9 +39,9 @@ def keep(path: Path, content: bytes) -> None:
 @contextmanager
 def held(path: Path) -> Iterator[int]:
     """The lock on a file, which a process that is given its handle holds as well."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = os.open(path, system.binary(os.O_RDWR | os.O_CREAT), 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        system.lock(handle)
         yield handle
     finally:
         os.close(handle)
@@ -52,11 +50,11 @@ def held(path: Path) -> Iterator[int]:
 def is_held(path: Path) -> bool:
     """Whether a living process holds the lock on a file: the answer is right however that process may end."""
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        handle = os.open(path, system.binary(os.O_RDWR))
     except OSError:
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock(handle, wait=False)
     except BlockingIOError:
         return True
     finally:
@@ -66,6 +64,10 @@ def is_held(path: Path) -> bool:
 
 def check_way(folder: Path) -> None:
     """Refuse a folder that others could exchange, by whatever folder on the way to it, links included."""
+    if system.windows():
+        if not system.below_own_folder(folder):
+            raise _refusal(folder, folder, "does not lie in your own folder, so other users may look into it")
+        return
     for way in {Path(os.path.abspath(folder)), folder.resolve()}:  # noqa: PTH100 - links are looked at, not followed
         for place in reversed([way, *way.parents]):
             try:
@@ -87,6 +89,9 @@ def _others_may_change(found: os.stat_result) -> bool:
 
 def _is_my_own_group(group: int) -> bool:
     """Whether it is the group of this user alone that many systems make with an account."""
+    import grp
+    import pwd
+
     try:
         me, known = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
     except KeyError:

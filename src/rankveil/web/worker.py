@@ -11,15 +11,17 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from rankveil import system
 from rankveil.errors import BudgetError, RankveilError, bug_in
 from rankveil.web import commands
 from rankveil.web.budget import ledger_says
 from rankveil.web.home import Working
 from rankveil.web.jobs import Job, jobs_of
-from rankveil.web.private import keep
+from rankveil.web.private import held, keep
 from rankveil.web.tables import REMOVE_COPY, remove_copy
 
 Progress = Callable[[str], None]
@@ -33,6 +35,11 @@ def main(folder: Path) -> None:
     job = Job(folder)
     signal.signal(signal.SIGTERM, _end)
     keep(folder / "pid", str(os.getpid()).encode())
+    with held(folder / "running") if system.windows() else nullcontext():
+        _run(job, folder)
+
+
+def _run(job: Job, folder: Path) -> None:
     try:
         result = _WORK[job.spec.kind](job, _progress(folder))
     except Cancelled:

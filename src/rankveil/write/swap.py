@@ -21,19 +21,20 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rankveil import system
 from rankveil.errors import OutputError
+from rankveil.formats import release_names
 from rankveil.temporary import sweep, temporary_folder
 
 CERTIFICATE_NAME = "certificate.json"
-RELEASE_NAMES = ("release.csv", "release.parquet")
+RELEASE_NAMES = release_names()
 MODEL_NAME = "model"  # a folder
 WEIGHTS_NAMES = ("weights.csv", "weights.parquet")
 _NAMES = (*RELEASE_NAMES, CERTIFICATE_NAME, *WEIGHTS_NAMES, MODEL_NAME)
@@ -144,6 +145,8 @@ def _settle(held: Path) -> None:
 def _point(current: Path, side: str) -> None:
     following = current.with_name("next")
     try:
+        if system.windows():  # links need a privilege there, and folders and files have links of different kinds
+            raise OSError(errno.EPERM, "no links")
         following.symlink_to(side)
     except OSError:
         following.write_text(side, encoding="ascii")
@@ -174,16 +177,9 @@ def _refuse_other_swaps(folder: Path) -> None:
             )
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> AbstractContextManager[None]:
     """One swap at a time; in a folder that cannot be locked (NFS), whoever comes second is refused by the names."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+    return system.locked_folder(folder, ".rankveil-swap.lock")
 
 
 def exchange(first: Path, second: Path) -> bool:
@@ -201,12 +197,7 @@ def exchange(first: Path, second: Path) -> bool:
 
 @cache
 def _renameat2() -> Any:
-    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    return None if system.windows() else getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
-def sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+sync = system.sync

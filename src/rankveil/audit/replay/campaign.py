@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rankveil.audit.replay.containers import ANY_NAMES, CONTAINERS
 from rankveil.audit.replay.dice import Dice
 from rankveil.audit.replay.drawn import NoiseDrawn
 from rankveil.audit.replay.given import Given
@@ -34,6 +35,7 @@ SIZES = (2, 2, 3, 5, 8, 12, 20, 30, 30, 50, 90, 150, 300, 600)  # rows; a third 
 LARGE = (3000, 10_000, 100_000, 200_000)
 _LARGE_EVERY = 100  # from number 500 on, one in so many pairs is large: a matter of long campaigns
 _SPARK_EVERY = 50
+_CONTAINER_EVERY = 3  # pairs: one goes through a file of another program
 _PLAN_ROWS = (2, 5, 20, 60, 200, 600)
 _OWN_WAYS = tuple(way for way in LOCAL_WAYS if not way.table)  # a given plan says itself how texts are written
 
@@ -153,7 +155,9 @@ def replay(
     with only_folder(_place()) as place, _spark(result, wanted=spark) as engine:
         for done, number in enumerate(numbers):
             through = engine is not None and plan is None and number % _SPARK_EVERY == _SPARK_EVERY - 1
-            ways = SPARK_WAYS if through else table.ways if table else LOCAL_WAYS if plan is None else _OWN_WAYS
+            other = number % _CONTAINER_EVERY == _CONTAINER_EVERY - 1
+            made = (CONTAINERS if other else LOCAL_WAYS) if plan is None else ANY_NAMES if other else _OWN_WAYS
+            ways = SPARK_WAYS if through else table.ways if table else made
             large = number >= 5 * _LARGE_EVERY and number % _LARGE_EVERY == 0
             with tempfile.TemporaryDirectory(dir=place) as folder:
                 case = _case(f"{seed}-{number}", Path(folder), ways, plan, table, LARGE if large else SIZES)

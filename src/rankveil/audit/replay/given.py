@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rankveil.audit.replay.containers import ANY_NAMES
 from rankveil.audit.replay.ways import LOCAL_WAYS, Cells, Way
 from rankveil.declare import Plan, declare
 from rankveil.engines import open_table
@@ -24,7 +25,7 @@ class Given:
     ways: Sequence[Way]
 
     @classmethod
-    def read(cls, path: Path, plan: Plan) -> tuple[Given, Plan]:
+    def read(cls, path: str | Path, plan: Plan) -> tuple[Given, Plan]:
         """The table, and the plan with the separator that was found in the file."""
         table = open_table(path, separator=plan.table.separator, encoding=plan.table.encoding)
         declare(plan, table)
@@ -34,8 +35,9 @@ class Given:
                 cells[name] += [_day(value) for value in column.slice(0, MOST_ROWS - len(cells[name])).to_pylist()]
             if all(len(column) >= MOST_ROWS for column in cells.values()):
                 break
-        text = table.format == "csv"
-        ways = [way for way in LOCAL_WAYS if not way.table and way.text == text and not (text and way.objects)]
+        text = table.of_texts
+        all_ways = (*LOCAL_WAYS, *ANY_NAMES)
+        ways = [way for way in all_ways if not way.table and way.text == text and not (text and way.objects)]
         if table.dialect is not None:
             content = plan.model_dump()
             content["table"] |= {"separator": table.dialect.separator, "encoding": None}

@@ -78,7 +78,7 @@ def made_plan(dice: Dice, way: Way, rows: int, folder: Path) -> Plan:
             if columns[name].get("bounds") != "private":
                 columns[name]["role"] = "public"
     if dice.chance(15):
-        columns["left out"] = {"kind": "drop"}
+        columns["left_out"] = {"kind": "drop"}
     content["columns"] = columns
     listed = [
         name for name, entry in columns.items() if entry["kind"] in ("category", "ordinal") and "taxonomy" not in entry

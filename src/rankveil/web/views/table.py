@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from rankveil.errors import RankveilError, TableError
 from rankveil.ledger import Ledger, default_ledger_path, identities
+from rankveil.system import binary
 from rankveil.web.budget import content_identities, open_dialect
 from rankveil.web.columns import guesses_left
 from rankveil.web.home import Working
@@ -67,7 +68,7 @@ def _copied(table: UploadFile, folder: Path) -> Path:
     """The upload in the private folder, readable by its owner only. Its ending is kept: it may mean compression."""
     name = safe_name(table.filename or "", "table.csv")
     path = only_for_me(folder / "table") / name
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    handle = os.open(path, binary(os.O_WRONLY | os.O_CREAT | os.O_EXCL), 0o600)
     with os.fdopen(handle, "wb") as file:
         shutil.copyfileobj(table.file, file, 1 << 20)
     return path
