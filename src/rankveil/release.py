@@ -240,6 +240,7 @@ class _Run:
         method = check_consent(plan, accept_no_guarantee=accept_no_guarantee, accept_large_epsilon=agreed)
         engine = engine_for(table) if engine is None else engine
         opened = engine.open(table, separator=plan.table.separator, encoding=plan.table.encoding)
+        plan = plan.over(opened.schema.names)
         return cls(plan, method, source, engine, opened, declare(plan, opened))
 
     @property

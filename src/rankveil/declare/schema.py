@@ -73,6 +73,7 @@ class Column:
     private_bounds: bool = False  # the domain is a wide public range until bounds have been released
     derived: Derivation | None = None  # computed from others: neither measured nor drawn
     told_apart: tuple[int, ...] = ()  # by rules: codes at which to cut numbers, or a class for each label
+    source: str | None = None  # the public document that the plan's entry is taken from
 
     @property
     def shape(self) -> Shape:
@@ -174,6 +175,7 @@ class Records:
 
 def declare(plan: Plan, table: Table) -> Schema:
     """Match the plan with the table's column names; the table's rows are not read."""
+    plan = plan.over(table.schema.names)
     in_table, in_plan = list(table.schema.names), list(plan.columns)
     absent = [name for name in in_plan if name not in set(in_table)]
     if absent:
@@ -209,6 +211,11 @@ def _marks(plan: Plan, table: Table) -> Marks:
 
 def declare_alone(plan: Plan) -> Schema:
     """What the plan declares, with no table at hand: for looking at noise before looking at data."""
+    if plan.has_patterns:
+        raise PlanError(
+            "The plan speaks of columns by patterns, and without the table nobody knows which columns fit them.",
+            remedy="Give the table as well, or in Python plan.over(names) with the names of its columns.",
+        )
     return _schema(plan, list(plan.columns), _null_tokens(plan, text=True), replace(plan.table.marks, stated=True))
 
 
@@ -221,7 +228,8 @@ def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: M
         private = getattr(entry, "bounds", "public") == "private"
         clamp = private or getattr(entry, "clamp", False)
         domain = domain_of(entry, name, plan, marks)
-        columns.append(Column(name, entry.kind, domain, entry.role, entry.null, clamp, null_tokens, private))
+        column = Column(name, entry.kind, domain, entry.role, entry.null, clamp, null_tokens, private)
+        columns.append(replace(column, source=entry.source))
     if not any(column.protected for column in columns):
         raise PlanError(
             "The plan protects no column: all are dropped or public.",
