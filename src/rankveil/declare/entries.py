@@ -261,6 +261,9 @@ class CategoryColumn(_Labelled):
     categories: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     taxonomy: str | None = Field(None, description="node,parent CSV file or ARX hierarchy, relative to the plan.")
     taxonomy_labels: str | None = Field(None, description="label,node CSV file, relative to the plan.")
+    prefixes: tuple[Annotated[int, Field(ge=1, le=50)], ...] = Field(
+        (), description="A taxonomy without a file: labels are grouped by so many first characters, rising."
+    )
 
     @model_validator(mode="after")
     def _has_labels(self) -> Self:
@@ -268,6 +271,10 @@ class CategoryColumn(_Labelled):
             raise ValueError('give categories = [...], or taxonomy = "file.csv", or both')
         if self.taxonomy_labels is not None and self.taxonomy is None:
             raise ValueError("taxonomy_labels needs a taxonomy")
+        if self.prefixes and self.taxonomy is not None:
+            raise ValueError("prefixes make a taxonomy of their own: leave taxonomy out")
+        if any(a >= b for a, b in pairwise(self.prefixes)):
+            raise ValueError("prefixes must rise")
         return self
 
 

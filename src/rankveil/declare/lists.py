@@ -49,7 +49,7 @@ def _completed(columns: Mapping[str, Any]) -> dict[str, Any]:
     made = {}
     for name, entry in columns.items():
         if name not in patterns and isinstance(entry, Mapping) and "kind" not in entry:
-            said = [each for pattern, each in patterns.items() if _fits(pattern, name)]
+            said = [each for pattern, each in patterns.items() if fits(pattern, name)]
             entry = {**_agreed(name, said), **entry} if said else entry
         made[name] = entry
     return made
@@ -59,7 +59,7 @@ def is_pattern(name: str) -> bool:
     return _ANY in name
 
 
-def _fits(pattern: str, name: str) -> bool:
+def fits(pattern: str, name: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split(_ANY))), name, re.DOTALL) is not None
 
 
@@ -85,7 +85,7 @@ def expanded(entries: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> 
     made: dict[str, dict[str, Any]] = {}
     used = set()
     for name in names:
-        fitting = [pattern for pattern in patterns if _fits(pattern, name)]
+        fitting = [pattern for pattern in patterns if fits(pattern, name)]
         used.update(fitting)
         if name in entries:
             made[name] = dict(entries[name])

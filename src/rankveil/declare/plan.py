@@ -216,7 +216,7 @@ class Plan(Entry):
         unsaid |= {"privacy"} if self.privacy == PrivacyEntry() else set()
         said = self.model_dump(exclude=unsaid)
         for column in said["columns"].values():
-            for name in ("derived", "special", "label", "value_labels", "source"):
+            for name in ("derived", "special", "label", "value_labels", "source", "prefixes"):
                 if not column.get(name):
                     column.pop(name, None)
         content = json.dumps(said, default=_canonical, ensure_ascii=False)

@@ -66,7 +66,12 @@ def _entries(entries: Mapping[str, Any]) -> Iterator[str]:
     ordered = sorted(entries, key=lambda key: (key != "kind", key == "unconfirmed"))
     for key in ordered:
         if entries[key] is not None:
-            yield f"{toml_key(key)} = {_value(entries[key])}"
+            yield toml_line(key, entries[key])
+
+
+def toml_line(key: str, value: Any) -> str:
+    """A key with its value."""
+    return f"{toml_key(key)} = {_value(value)}"
 
 
 def toml_key(name: str) -> str:

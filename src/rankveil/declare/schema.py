@@ -364,7 +364,7 @@ def refuse_misfits(table: Table, schema: Schema, tally: Tally, *, released: bool
                 f"column {column.name!r}: {tally.rows} rows with so many steps cannot be summed exactly.",
                 remedy="Make the step of the column larger.",
             )
-    complaints = {column: _complaints(column, tally) for column in columns}
+    complaints = {column: complaints_of(column, tally) for column in columns}
     refused = [column for column in columns if complaints[column]][:_MOST_SHOWN]
     if refused:
         places = first_places(table, {column.name: _fits(column, released) for column in refused})
@@ -394,7 +394,7 @@ def _fits(column: Column, released: bool) -> Fits:
 
     def fits(array: pa.Array) -> bool:
         misfits = Misfits.of(encode_batch(column, array, released=released))
-        return not _complaints(column, Tally(len(array), {column.name: misfits}))
+        return not complaints_of(column, Tally(len(array), {column.name: misfits}))
 
     return fits
 
@@ -419,7 +419,7 @@ def encode_batch(column: Column, array: pa.Array, *, released: bool = False) -> 
         ) from None
 
 
-def _complaints(column: Column, tally: Tally) -> dict[str, str]:
+def complaints_of(column: Column, tally: Tally) -> dict[str, str]:
     """What is to be said of a column, by the advice that goes with it."""
     misfits, domain, found = tally.misfits[column.name], column.domain, {}
 
