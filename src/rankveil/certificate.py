@@ -171,7 +171,7 @@ class PartNote(_Part):
 
 class ReleaseNote(_Part):
     file: str = Field(description="The file, or the folder of a release in parts.")
-    format: Literal["csv", "parquet"]
+    format: str = Field(description="The format of the file: csv, parquet, sav and so on.")
     decimal: Literal[".", ","] = Field(".", description="The decimal mark of a text file.")
     sha256: str = Field(
         description="Of the file. Of a release in parts: of the lines that the command sha256sum prints for its parts."

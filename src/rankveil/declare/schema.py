@@ -195,7 +195,9 @@ def declare(plan: Plan, table: Table) -> Schema:
             f"The table {table.name} is not UTF-8 text, and the plan does not say which encoding it is in.",
             remedy=f'Add it to [table]; Western office programs write encoding = "{GUESSED_ENCODING}".',
         )
-    return _schema(plan, in_table, _null_tokens(plan, text=table.format == "csv"), _marks(plan, table))
+    # PRIVACY: where no header lists the columns, one record would decide their order.
+    names = in_table if table.in_order else in_plan
+    return _schema(plan, names, _null_tokens(plan, text=table.of_texts), _marks(plan, table))
 
 
 def _marks(plan: Plan, table: Table) -> Marks:
@@ -206,7 +208,7 @@ def _marks(plan: Plan, table: Table) -> Marks:
     """
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
     marks, by_commas = plan.table.marks, separator == "," and len(table.schema.names) > 1
-    return replace(marks, stated=marks.stated or table.format != "csv" or by_commas)
+    return replace(marks, stated=marks.stated or not table.of_texts or by_commas)
 
 
 def declare_alone(plan: Plan) -> Schema:

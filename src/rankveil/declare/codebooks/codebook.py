@@ -17,7 +17,7 @@ from rankveil.errors import CodebookError
 
 Kind = Literal["integer", "number", "date", "boolean", "label", "drop"]
 Limit = Decimal | date
-MOST_LISTED = 60  # problems of one kind that a refusal lists one by one where it says so
+_MOST_OF_A_RANGE = 50  # values that a range of missing codes may stand for
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,3 +181,13 @@ def code_text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()
+
+
+def whole_range(first: str | None, last: str | None) -> list[str]:
+    """Every value of a range of codes, if they are few whole numbers."""
+    if first is not None and first == last:
+        return [first]
+    low, high = number(first), number(last)
+    if low is None or high is None or low % 1 or high % 1 or not 0 <= high - low < _MOST_OF_A_RANGE:
+        return []
+    return [str(value) for value in range(int(low), int(high) + 1)]

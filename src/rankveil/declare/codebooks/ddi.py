@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from rankveil.declare.codebooks.codebook import Code, Codebook, Gathered, Kind, Variable, day, number
+from rankveil.declare.codebooks.codebook import Code, Codebook, Gathered, Kind, Variable, day, number, whole_range
 from rankveil.errors import CodebookError
 
 LARGEST = 2 << 30  # bytes
 _LONGEST_TEXT = 1 << 14  # of an element, kept
 _DEEPEST = 200
 _MOST_CODES = 100_000  # of one variable
-_MOST_ITEMS = 50  # values that a range of missing codes may stand for
 _ORDERED = {"ordinal"}
 _QUANTITIES = {"interval", "ratio", "percent"}
 _HIDDEN_UNLESS = ("", "public", "open", "none", "unrestricted")
@@ -174,13 +173,13 @@ def _variable(var: _Var, place: str) -> Variable:
     name, label = attributes["name"], var.label or None
     if var.security is not None and var.security.lower() not in _HIDDEN_UNLESS:
         return Variable(name, place, label, kind="drop", why="the codebook restricts access to it (security)")
-    missing = tuple(value for ends in var.invalid for value in _listed(*ends))
+    missing = tuple(value for ends in var.invalid for value in whole_range(*ends))
     decimals = attributes.get("dcml", "")
     step = Decimal(1).scaleb(-int(decimals)) if decimals.isdecimal() and int(decimals) <= 12 else None
     nature, contin = attributes.get("nature", ""), attributes.get("intrvl") == "contin"
     quantity = nature in _QUANTITIES or contin
     dated = var.format.get("category", "").lower() in ("date", "time") or nature == "date"
-    lower, upper = (var.valid[0] if len(var.valid) == 1 else (None, None))
+    lower, upper = var.valid[0] if len(var.valid) == 1 else (None, None)
     kind: Kind | None = None
     codes = tuple(var.codes)
     if dated:
@@ -212,13 +211,3 @@ def _variable(var: _Var, place: str) -> Variable:
 
 def _meant(codes: tuple[Code, ...]) -> bool:
     return any(not code.missing for code in codes)
-
-
-def _listed(first: str | None, last: str | None) -> list[str]:
-    """Every value of a range of missing codes, if they are few whole numbers."""
-    low, high = number(first), number(last)
-    if first == last and first is not None:
-        return [first]
-    if low is None or high is None or low % 1 or high % 1 or not 0 <= high - low < _MOST_ITEMS:
-        return []
-    return [str(value) for value in range(int(low), int(high) + 1)]

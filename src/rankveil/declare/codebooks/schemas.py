@@ -25,10 +25,28 @@ _FRICTIONLESS: dict[str, Kind] = {
     "date": "date",
     "datetime": "date",
 }
+_WHOLE = (
+    *("integer", "int", "long", "short", "byte", "gYear", "nonNegativeInteger", "positiveInteger"),
+    *("nonPositiveInteger", "negativeInteger", "unsignedInt", "unsignedLong", "unsignedShort", "unsignedByte"),
+)
 _CSVW: dict[str, Kind] = {
     **dict.fromkeys(
-        "integer int long short byte nonNegativeInteger positiveInteger unsignedInt unsignedLong unsignedShort"
-        " unsignedByte nonPositiveInteger negativeInteger gYear".split(),
+        [
+            "integer",
+            "int",
+            "long",
+            "short",
+            "byte",
+            "nonNegativeInteger",
+            "positiveInteger",
+            "unsignedInt",
+            "unsignedLong",
+            "unsignedShort",
+            "unsignedByte",
+            "nonPositiveInteger",
+            "negativeInteger",
+            "gYear",
+        ],
         "integer",
     ),
     **dict.fromkeys(("number", "decimal", "double", "float"), "number"),
@@ -88,7 +106,7 @@ def _resource(path: Path, resources: Any, table: str | None, columns: Collection
     chosen = same if len(same) == 1 else found
     if len(chosen) != 1:
         raise CodebookError(
-            f"The data package {path.name} describes {len(found)} tables, and none of them alone has this table's name.",
+            f"The data package {path.name} describes {len(found)} tables, and not one of them has this table's name.",
             remedy="Give the Table Schema of this table as a file of its own.",
         )
     schema = chosen[0].get("schema")
@@ -112,7 +130,11 @@ def _frictionless(path: Path, schema: Mapping[str, Any], columns: Collection[str
         if isinstance(entry.get("name"), str):
             gathered.add(_field(entry, f"Table Schema {path.name}, field {entry['name']}"))
     missing = schema.get("missingValues")
-    texts = [each.get("value") if isinstance(each, dict) else each for each in missing] if isinstance(missing, list) else None
+    texts = (
+        [each.get("value") if isinstance(each, dict) else each for each in missing]
+        if isinstance(missing, list)
+        else None
+    )
     return gathered.codebook(None if texts is None else tuple(map(str, texts)))
 
 
@@ -211,7 +233,10 @@ def _csvw_column(entry: Mapping[str, Any], name: str, place: str) -> Variable:
         kind = "label" if codes else None
     read = day if kind == "date" else number
     ends = [said.get(key, said.get(other)) for key, other in (("minimum", "minInclusive"), ("maximum", "maxInclusive"))]
-    ends = [end if end is not None else whole for end, whole in zip(ends, _WHOLE_BOUNDS.get(base, (None, None)), strict=True)]
+    ends = [
+        end if end is not None else whole
+        for end, whole in zip(ends, _WHOLE_BOUNDS.get(base, (None, None)), strict=True)
+    ]
     lower, upper = (None if end is None else read(end) for end in ends)
     spelled = form if isinstance(form, str) else None
     if spelled is not None:

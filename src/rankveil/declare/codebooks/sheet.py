@@ -18,7 +18,16 @@ from rankveil.errors import CodebookError, MissingExtraError
 
 LARGEST = 64 << 20
 _HEADERS = {
-    "name": ("name", "variable", "variable name", "field", "field name", "column", "column name", "variable / field name"),
+    "name": (
+        "name",
+        "variable",
+        "variable name",
+        "field",
+        "field name",
+        "column",
+        "column name",
+        "variable / field name",
+    ),
     "label": ("label", "description", "variable label", "field label", "question", "title"),
     "type": ("type", "kind", "data type", "field type", "datatype", "measure", "level"),
     "min": ("min", "minimum", "lower", "text validation min", "from"),

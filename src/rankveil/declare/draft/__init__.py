@@ -122,7 +122,7 @@ def draft_of(
     _refuse_absent(books, table, extract=extract)
     variables = together(books, names)
     null_tokens = _null_tokens(books)
-    by_default = DEFAULT_NULL_TOKENS if table.format == "csv" else ()
+    by_default = DEFAULT_NULL_TOKENS if table.of_texts else ()
     seen, rows = seen_in(table, by_default if null_tokens is None else null_tokens)  # as a release will read it
     if rows == 0:
         raise TableError(f"Table {table.name} has no rows.", remedy="Check that its first line is the header.")
@@ -216,7 +216,7 @@ class _Found:
         if null_tokens is not None:
             entries["null_values"] = list(null_tokens)
         elif words:
-            entries["null_values"] = [*(DEFAULT_NULL_TOKENS if self.read.format == "csv" else ()), *sorted(words)]
+            entries["null_values"] = [*(DEFAULT_NULL_TOKENS if self.read.of_texts else ()), *sorted(words)]
             guessed.append("null_values")
         return Part(entries, tuple(guessed))
 

@@ -36,7 +36,9 @@ def contradictions(
         tally = tally + Tally(batch.num_rows, misfits)
     lines = list(unreadable.values())
     for column in schema.columns:
-        lines += [f"{line} ({sourced[column.name].entries['source']})" for line in complaints_of(column, tally).values()]
+        lines += [
+            f"{line} ({sourced[column.name].entries['source']})" for line in complaints_of(column, tally).values()
+        ]
     if lines:
         raise CodebookError(
             f"The table {table.name} contradicts its codebook {named}:\n" + "\n".join(f"  {line}" for line in lines),

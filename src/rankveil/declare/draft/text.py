@@ -111,7 +111,9 @@ def _shared(column: ColumnDraft) -> Any:
 def _list_name(labels: list[str], taken: Mapping[str, Any]) -> str:
     lowered = {label.lower() for label in labels}
     usual = next((name for name, sets in _NAMED.items() if any(words <= lowered for words in sets)), None)
-    ends = "_to_".join(dict.fromkeys(re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_") for label in labels[::len(labels) - 1 or 1]))
+    ends = "_to_".join(
+        dict.fromkeys(re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_") for label in labels[:: len(labels) - 1 or 1])
+    )
     name = usual or (ends if ends.replace("_to_", "").replace("_", "") else "labels")[:40].strip("_")
     if usual and len(labels) > 2:
         name = f"{usual}_{len(labels)}"
@@ -142,7 +144,9 @@ def _patterns(columns: Sequence[ColumnDraft], names: Sequence[str]) -> Iterator[
         same = _common(column) == most
         if pattern not in shown:
             shown.add(pattern)
-            model = next(each for each in columns if chosen.get(each.name, ("",))[0] == pattern and _common(each) == most)
+            model = next(
+                each for each in columns if chosen.get(each.name, ("",))[0] == pattern and _common(each) == most
+            )
             yield pattern, replace(model, entries=_without_own(model.entries))
         own = {key: column.entries[key] for key in _OWN if column.entries.get(key) is not None}
         if not same:

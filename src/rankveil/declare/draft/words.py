@@ -166,7 +166,9 @@ def _scale(labels: list[str]) -> Order | None:
 
 _NUMBER = r"[$€£]?\s*(\d{1,3}(?:[,']\d{3})+|\d+)(\.\d+)?\s*([kKmM](?![a-z]))?"
 _UNIT = r"\s*(?:%|years?|yrs?|y|jahre?|months?|days?|hours?|h|hrs?|min|kg|cm|km|usd|eur|euros?|dollars?|employees|persons?)?\s*"
-_BETWEEN = re.compile(rf"[\[(]?\s*{_NUMBER}{_UNIT}(?:-+|–|—|to|bis|,|until|-<|–<|to under|\.\.)\s*<?\s*{_NUMBER}{_UNIT}[\])]?")
+_BETWEEN = re.compile(
+    rf"[\[(]?\s*{_NUMBER}{_UNIT}(?:-+|–|—|to|bis|,|until|-<|–<|to under|\.\.)\s*<?\s*{_NUMBER}{_UNIT}[\])]?"
+)
 _BELOW = re.compile(
     rf"(?:<=?|≤|under|below|less than|up to|unter|bis|weniger als|fewer than|at most|moins de|menos de)\s*{_NUMBER}{_UNIT}"
     rf"|{_NUMBER}{_UNIT}(?:or|and)\s*(?:less|under|below|fewer|younger)"
