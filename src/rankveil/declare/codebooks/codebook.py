@@ -15,7 +15,8 @@ from typing import Literal
 
 from rankveil.errors import CodebookError
 
-Kind = Literal["integer", "number", "date", "boolean", "label", "drop"]
+Kind = Literal["integer", "number", "quantity", "date", "boolean", "label", "drop"]
+# A quantity is a number of which the document does not say whether it is whole.
 Limit = Decimal | date
 _MOST_OF_A_RANGE = 50  # values that a range of missing codes may stand for
 
@@ -135,7 +136,7 @@ def together(books: Iterable[Codebook], columns: Iterable[str]) -> dict[str, Var
 
 def _differ(first: Variable, second: Variable, key: str) -> bool:
     one, other = getattr(first, key), getattr(second, key)
-    numbers = {"integer", "number"}
+    numbers = {"integer", "number", "quantity"}
     if key == "kind" and {one, other} <= numbers:
         return False  # a range of numbers, said with more or less detail
     return one is not None and other is not None and one != other
@@ -154,6 +155,8 @@ def _filled(first: Variable, second: Variable) -> Variable:
         if each.name not in ("complete", "name") and getattr(first, each.name) in empty
     }
     more = {key: value for key, value in more.items() if value not in empty}
+    if first.kind == "quantity" and second.kind in ("integer", "number"):
+        more["kind"] = second.kind
     added = more.keys() & {"kind", "lower", "upper", "codes", "format", "missing", "label"}
     return replace(first, **more, place=f"{first.place}; {second.place}" if added else first.place)
 

@@ -185,9 +185,7 @@ def _variable(var: _Var, place: str) -> Variable:
     if dated:
         kind = "date"
     elif quantity or (lower is not None and upper is not None and not _meant(codes)):
-        kind = None if step is None else "integer" if step >= 1 else "number"
-        if kind is None and number(lower) is not None:
-            kind = "number"
+        kind = "quantity" if step is None else "integer" if step >= 1 else "number"
     elif _meant(codes) or var.items:
         kind = "label"
         codes = codes or tuple(map(Code, var.items))

@@ -40,7 +40,7 @@ def _variable(said: ColumnMetadata, place: str) -> Variable:
         found = _DECIMALS.fullmatch(said.format or "")
         # SPSS states decimal places for every number; other programs show as many as there are.
         step = Decimal(1).scaleb(-int(found.group(2) or 0)) if found and "SPSS" in place else None
-        kind = "number" if step is None else "integer" if step >= 1 else "number"
+        kind = "quantity" if step is None else "integer" if step >= 1 else "number"
     return Variable(
         said.name,
         place,

@@ -54,7 +54,7 @@ _CSVW: dict[str, Kind] = {
     "boolean": "boolean",
 }
 _WHOLE_BOUNDS = {"nonNegativeInteger": (0, None), "positiveInteger": (1, None), "unsignedByte": (0, 255)}
-_SDV: dict[str, Kind] = {"numerical": "number", "boolean": "boolean", "datetime": "date", "id": "drop"}
+_SDV: dict[str, Kind] = {"numerical": "quantity", "boolean": "boolean", "datetime": "date", "id": "drop"}
 _SDV_LABELS = ("categorical", "unknown", "text")
 _PICTURES = (("yyyy", "%Y"), ("MM", "%m"), ("dd", "%d"), ("HH", "%H"), ("mm", "%M"), ("ss", "%S"))
 
@@ -164,6 +164,7 @@ def _field(entry: Mapping[str, Any], place: str) -> Variable:
         str(form) if kind == "date" and isinstance(form, str) and "%" in form else None,
         codes,
         ordered=bool(entry["categoriesOrdered"]) if "categoriesOrdered" in entry else None,
+        missing=tuple(code.value for code in map(_code, entry.get("missingValues") or ()) if code.value),
         required=True if limits.get("required") is True else None,
     )
 
@@ -199,7 +200,7 @@ def _csvw(path: Path, content: Mapping[str, Any], columns: Collection[str], tabl
     gathered = Gathered(path.name, columns)
     listed = schema.get("columns")
     for place, each in enumerate(listed if isinstance(listed, list) else []):
-        entry = {**{key: schema[key] for key in ("null", "required", "datatype") if key in schema}}
+        entry = {key: schema[key] for key in ("required", "datatype") if key in schema}
         entry |= _mapping(each, path, f"column {place + 1}")
         titles = _all_texts(entry.get("titles"))
         name = entry.get("name") or (titles[0] if titles else None)
@@ -252,6 +253,7 @@ def _csvw_column(entry: Mapping[str, Any], name: str, place: str) -> Variable:
         Decimal(1) if kind == "integer" else None,
         spelled if kind == "date" and spelled and "%d" in spelled else None,
         codes,
+        missing=tuple(filter(None, _all_texts(entry.get("null")))),
         required=True if entry.get("required") is True else None,
     )
 
@@ -291,7 +293,7 @@ def _sdv_column(name: str, entry: Mapping[str, Any], place: str, keys: set[str],
         why = "a key" if name in keys or name in persons else f"personal data ({said})"
         return Variable(name, place, kind="drop", why=f"SDV metadata call it {why}", person=name in persons)
     kind = _SDV.get(said)
-    if kind == "number" and str(entry.get("computer_representation", "")).startswith(("Int", "UInt")):
+    if kind == "quantity" and str(entry.get("computer_representation", "")).startswith(("Int", "UInt")):
         kind = "integer"
     order = entry.get("order")
     codes = tuple(Code(code_text(each)) for each in order) if isinstance(order, list) else ()

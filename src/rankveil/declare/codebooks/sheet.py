@@ -40,7 +40,8 @@ _HEADERS = {
 }
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("integer", "int", "whole", "count"), "integer"),
-    **dict.fromkeys(("number", "numeric", "float", "double", "decimal", "real", "continuous", "scale"), "number"),
+    **dict.fromkeys(("number", "float", "double", "decimal", "real"), "number"),
+    **dict.fromkeys(("numeric", "continuous", "scale", "interval", "ratio"), "quantity"),
     **dict.fromkeys(("date", "datetime", "timestamp"), "date"),
     **dict.fromkeys(("boolean", "bool", "logical", "truefalse"), "boolean"),
     **dict.fromkeys(

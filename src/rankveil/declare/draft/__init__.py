@@ -72,7 +72,7 @@ class Draft:
 
     def text(self, remark: Remark | None = None, *, short: bool = True) -> str:
         """The text of the plan; `remark` may add comments under its ε."""
-        guesses = any(part.guessed for part in (*self.parts.values(), *self.columns))
+        guesses = any(part.guessed for part in self.parts.values()) or any(each.guessed for each in self.columns)
         head = _INTERNAL if guesses else _CONFIRMED
         said = [f"# {line}" for line in remark(self.plan())] if remark is not None else []
         settings = [
@@ -184,6 +184,10 @@ class _Found:
         guess = proposed(name, found, marks, special=self.special)
         if name in self.identifiers:
             guess = left_out(self.identifiers[name])
+        order = self._order(name)
+        if order is not None and guess.kind == "category":
+            entries = {**guess.entries, "kind": "ordinal", "categories": order[0]}
+            guess = replace(guess, entries=entries, remarks=(*guess.remarks, f"an order: that of {order[1]}"))
         decided = self.decided.get(name)
         variable = self.variables.get(name)
         if variable is not None:
@@ -197,6 +201,15 @@ class _Found:
             return guess
         entries, guessed = {**guess.entries, "derived": decided}, (*guess.guessed, "derived")
         return replace(guess, entries=entries, guessed=guessed)
+
+    def _order(self, name: str) -> tuple[list[str], str] | None:
+        """The order of labels of which each has a number of its own in another column, and that column."""
+        for other, said in self.decided.items():
+            ranks = said.get("values", {})
+            numbered = said.get("from") == [name] and all(isinstance(rank, int) for rank in ranks.values())
+            if numbered and len(set(ranks.values())) == len(ranks) > 2 and ranks.keys() == self.seen[name].texts:
+                return sorted(ranks, key=lambda label: ranks[label]), other
+        return None
 
     def table_part(self, null_tokens: tuple[str, ...] | None, columns: Sequence[ColumnDraft]) -> Part:
         entries: dict[str, Any] = {}

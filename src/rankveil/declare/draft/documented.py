@@ -59,7 +59,7 @@ def _settled(name: str, variable: Variable, found: Seen, marks: Marks, guess: Co
         if not variable.complete and not _covered(variable, found):
             return None
         return _labels(name, variable, found, null)
-    if variable.kind in ("integer", "number"):
+    if variable.kind in ("integer", "number", "quantity"):
         return _numbers(name, variable, found, marks, null)
     if variable.kind == "date":
         return _days(name, variable, found, marks, null)
@@ -119,10 +119,9 @@ def _steady(whole: Sequence[int], present: Sequence[Code]) -> bool:
 
 def _numbers(name: str, variable: Variable, found: Seen, marks: Marks, null: bool) -> ColumnDraft | None:
     read = found.numbers_by(marks)
-    kind = "integer" if variable.kind == "integer" or (variable.step is None and _whole(variable, read)) else "number"
-    guessed: list[str] = []
-    if variable.kind == "number" and variable.step is None:
-        guessed.append("kind")  # whole numbers or not: the codebook does not say
+    open_kind = variable.kind == "quantity"  # whole numbers or not: the codebook does not say
+    kind = "integer" if variable.kind == "integer" or (open_kind and _whole(variable, read)) else "number"
+    guessed = ["kind"] if open_kind else []
     entries: dict[str, Any] = {"kind": kind}
     seen = proposed(name, found, marks, kind=kind).entries if read is not None else {}
     for key in ("lower", "upper"):
@@ -137,7 +136,7 @@ def _numbers(name: str, variable: Variable, found: Seen, marks: Marks, null: boo
     if kind == "number":
         if variable.step is not None:
             entries["step"] = variable.step
-        elif seen.get("step") is not None:
+        elif seen.get("step") is not None and (open_kind or len(guessed) > 0):
             entries["step"] = seen["step"]
             guessed.append("step")
     special = _special(variable, entries, kind)

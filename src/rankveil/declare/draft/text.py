@@ -78,7 +78,7 @@ def _wrapped(remark: str) -> Iterator[str]:
 
 
 def _with_lists(columns: Sequence[ColumnDraft]) -> tuple[list[ColumnDraft], dict[str, dict[str, Any]]]:
-    """Columns that name lists, and the lists. A guess is confirmed with its column, so lists hold none by themselves."""
+    """Columns that name lists, and the lists. A guess is confirmed with its column: lists hold none by themselves."""
     kinds = Counter(_shared(column) for column in columns)
     lists: dict[str, dict[str, Any]] = {}
     named: dict[Any, str] = {}
@@ -111,10 +111,9 @@ def _shared(column: ColumnDraft) -> Any:
 def _list_name(labels: list[str], taken: Mapping[str, Any]) -> str:
     lowered = {label.lower() for label in labels}
     usual = next((name for name, sets in _NAMED.items() if any(words <= lowered for words in sets)), None)
-    ends = "_to_".join(
-        dict.fromkeys(re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_") for label in labels[:: len(labels) - 1 or 1])
-    )
-    name = usual or (ends if ends.replace("_to_", "").replace("_", "") else "labels")[:40].strip("_")
+    stems = [re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_") for label in (labels[0], labels[-1])]
+    ends = "_to_".join(dict.fromkeys(filter(None, stems)))
+    name = usual or ends[:40].strip("_") or "labels"
     if usual and len(labels) > 2:
         name = f"{usual}_{len(labels)}"
     number = 2
@@ -137,16 +136,14 @@ def _patterns(columns: Sequence[ColumnDraft], names: Sequence[str]) -> Iterator[
             chosen |= {column.name: (f"{stem}*", most) for column in fitting}
     shown = set()
     for column in columns:
-        pattern, most = chosen.get(column.name, (None, None))
-        if pattern is None:
+        if column.name not in chosen:
             yield column.name, column
             continue
+        pattern, most = chosen[column.name]
         same = _common(column) == most
         if pattern not in shown:
             shown.add(pattern)
-            model = next(
-                each for each in columns if chosen.get(each.name, ("",))[0] == pattern and _common(each) == most
-            )
+            model = next(each for each in columns if _common(each) == most and fits(pattern, each.name))
             yield pattern, replace(model, entries=_without_own(model.entries))
         own = {key: column.entries[key] for key in _OWN if column.entries.get(key) is not None}
         if not same:

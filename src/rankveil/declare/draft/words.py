@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 
 _FEWEST = 3  # labels, before a list of words is taken for a scale
 
@@ -165,12 +166,16 @@ def _scale(labels: list[str]) -> Order | None:
 # Bands
 
 _NUMBER = r"[$€£]?\s*(\d{1,3}(?:[,']\d{3})+|\d+)(\.\d+)?\s*([kKmM](?![a-z]))?"
-_UNIT = r"\s*(?:%|years?|yrs?|y|jahre?|months?|days?|hours?|h|hrs?|min|kg|cm|km|usd|eur|euros?|dollars?|employees|persons?)?\s*"
+_UNIT = (
+    r"\s*(?:%|years?|yrs?|y|jahre?|months?|days?|hours?|h|hrs?|min|kg|cm|km|usd|eur|euros?|dollars?|employees|persons?)?"
+    r"\s*"
+)
 _BETWEEN = re.compile(
     rf"[\[(]?\s*{_NUMBER}{_UNIT}(?:-+|–|—|to|bis|,|until|-<|–<|to under|\.\.)\s*<?\s*{_NUMBER}{_UNIT}[\])]?"
 )
 _BELOW = re.compile(
-    rf"(?:<=?|≤|under|below|less than|up to|unter|bis|weniger als|fewer than|at most|moins de|menos de)\s*{_NUMBER}{_UNIT}"
+    r"(?:<=?|≤|under|below|less than|up to|unter|bis|weniger als|fewer than|at most|moins de|menos de)"
+    rf"\s*{_NUMBER}{_UNIT}"
     rf"|{_NUMBER}{_UNIT}(?:or|and)\s*(?:less|under|below|fewer|younger)"
 )
 _ABOVE = re.compile(
@@ -215,7 +220,7 @@ def _bands(labels: list[str]) -> Order | None:
     if len(known) < len(labels) or len(labels) < 2 or not any(band[2] for band in known.values()):
         return None
     in_order = sorted(known, key=lambda label: known[label][:2])
-    for one, other in zip(in_order, in_order[1:], strict=False):
+    for one, other in pairwise(in_order):
         if known[one][1] > known[other][0] or known[one][:2] == known[other][:2]:
             return None  # they overlap: no bands of one quantity
     return Order(tuple(in_order), "bands of numbers")
