@@ -28,7 +28,7 @@ _FEWEST_ANSWERS = 20  # rows, before 1 and 2 are codes
 _OLDEST = 120
 _CODE = re.compile(
     r"(^|[^a-z])(code|codes|region|district|county|state|type|class|category|cat|group|grp|race|ethnic\w*|sex|gender|"
-    r"marital|religion|status|occupation|occ|industry|sector|branch|department|dept|province|country|nationality|"
+    r"marital|religion|status|occupation|occ|employment|activity|job|relationship|industry|sector|branch|department|dept|province|country|nationality|"
     r"language|party|stratum|strata|cluster|cohort|arm|origin|reason|cause|kind|species|variety|color|colour|brand)"
     r"(\d*|_?id)($|[^a-z])"
 )
@@ -157,7 +157,8 @@ def _codes(name: str, found: Seen, marks: Marks) -> str | None:
     plain = all(text.isdigit() or text[:1] == "-" for text in found.texts)  # 1.0 is no label to keep
     if not plain or found.texts <= {"0", "1"}:
         return None
-    if found.texts == {"1", "2"} and found.values.rows >= _FEWEST_ANSWERS:
+    answers = found.texts - {f"{value:f}" for value in numbers.special}
+    if answers == {"1", "2"} and found.values.rows >= _FEWEST_ANSWERS:
         return "1 and 2 are codes of two answers"
     if 1 < different <= _MOST_NUMERIC_CODES and _CODE.search(_words(name)):
         return "numbers that stand for labels, by the name of the column"
@@ -174,7 +175,7 @@ def _say_numbers(
     whole = kind == "integer"
     lower, upper = numbers.limits(whole=whole, special=special)
     first, last = (numbers.ordinary if special and numbers.special else numbers).ends
-    scale = numbers.whole and first in (0, 1) and 1 < last <= _LAST_OF_SCALE
+    scale = numbers.whole and first in (0, 1) and first < last <= _LAST_OF_SCALE
     if scale and len(found.texts) - len(numbers.special) == last - first + 1:
         lower, upper = first, last
     elif whole and _AGE.search(_words(name)) and first >= 0 and last <= _OLDEST:

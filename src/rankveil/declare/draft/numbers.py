@@ -30,6 +30,8 @@ _SPECIAL = re.compile(r"-[1-9]|-?(9{1,5}[6-9]|8{2,6}|7{2,6})")
 _BEYOND = Decimal("1.2")  # times the largest other value
 _ZERO = Decimal(0)
 _FEWEST_STEPS = 4  # of the range of other values: -1, 0 and 1 are no column with a special value
+_MOST_ANSWERS = 16  # of a question, codes for missing included
+_LAST_ANSWER = 12
 _DECADES = 50  # how many times the median the largest value is, before a logarithmic scale is proposed
 _FAR = 100  # how many times the 99th percentile it is, before limits are something nobody can know
 _LARGE = 1000  # the range that is worth a logarithmic scale
@@ -66,6 +68,22 @@ def special_values(odd: Iterable[Decimal], smallest: Decimal, largest: Decimal) 
     return sorted([*below, *(number for number in odd if number > 0 and number > _BEYOND * max(largest, _ZERO))])
 
 
+def _beside_answers(values: Iterable[Decimal]) -> list[Decimal]:
+    """8 and 9 beside answers 1 to 5, or 99 beside 0 to 10: at the end, behind a gap."""
+    ordered = sorted(values)
+    if len(ordered) < 3 or ordered[0] not in (0, 1) or ordered[-1] % 1:
+        return []
+    run = 1
+    while run < len(ordered) and ordered[run] == ordered[run - 1] + 1:
+        run += 1
+    rest = ordered[run:]
+    if run < 2 or not rest or rest[0] < ordered[run - 1] + 2:
+        return []
+    digits = {len(f"{value:f}") for value in rest}
+    codes = all(re.fullmatch(r"[789]|[789][6-9]|77|88|9{1,4}[6-9]", f"{value:f}") for value in rest)
+    return rest if codes and len(digits) == 1 and ordered[run - 1] <= _LAST_ANSWER else []
+
+
 @dataclass
 class Spelling(Range):
     """A column read as numbers with this decimal mark, as far as that goes."""
@@ -77,15 +95,24 @@ class Spelling(Range):
     ambiguous: bool = False  # a number has three digits after its only point
     odd: set[Decimal] = field(default_factory=set)  # numbers such as -9 and 999
     others: Range = field(default_factory=Range)
+    few: set[Decimal] = field(default_factory=set)  # up to one more than codes of answers may be
 
     @property
     def special(self) -> list[Decimal]:
         """Odd numbers that lie apart from all others."""
+        answers = _beside_answers(self.few) if len(self.few) <= _MOST_ANSWERS else []
+        if answers:
+            return answers
         return special_values(self.odd, *self.others.ends) if self.odd and self.others.smallest is not None else []
 
     @property
     def ordinary(self) -> Range:
         special = set(self.special)
+        if special and special <= self.few and len(self.few) <= _MOST_ANSWERS:
+            found = Range()
+            for number in self.few - special:
+                found.stretch(number)
+            return found
         found = replace(self.others)
         for number in self.odd - special:
             found.stretch(number)
@@ -114,6 +141,8 @@ class Spelling(Range):
         self.whole &= zeros and abs(number) < 10**_LARGEST_EXPONENT
         self.ambiguous |= bool(_THREE_DECIMALS.fullmatch(text)) and not mark
         self.stretch(number)
+        if len(self.few) <= _MOST_ANSWERS:
+            self.few.add(number)
         if number == number.to_integral_value() and _SPECIAL.fullmatch(f"{number.to_integral_value():f}"):
             self.odd.add(number)
         else:
