@@ -148,17 +148,21 @@ def _values(variable: Variable) -> frozenset[str]:
 
 def _filled(first: Variable, second: Variable) -> Variable:
     """The first, with what only the second says."""
-    empty = (None, (), False)
     more = {
         each.name: getattr(second, each.name)
         for each in fields(Variable)
-        if each.name not in ("complete", "name") and getattr(first, each.name) in empty
+        if each.name not in ("complete", "name")
+        and _unsaid(getattr(first, each.name))
+        and not _unsaid(getattr(second, each.name))
     }
-    more = {key: value for key, value in more.items() if value not in empty}
     if first.kind == "quantity" and second.kind in ("integer", "number"):
         more["kind"] = second.kind
     added = more.keys() & {"kind", "lower", "upper", "codes", "format", "missing", "label"}
     return replace(first, **more, place=f"{first.place}; {second.place}" if added else first.place)
+
+
+def _unsaid(value: object) -> bool:
+    return value is None or value is False or value == ()
 
 
 def number(text: object) -> Decimal | None:

@@ -234,6 +234,11 @@ class _Found:
         return Part(entries, tuple(guessed))
 
     def privacy_part(self) -> Part:
+        said = next((name for name, variable in self.variables.items() if variable.person), None)
+        if said is not None and self.special:
+            rows = Identifier.said(said, self.seen[said].values).rows_per_person
+            why = f"{self.variables[said].place} says whose a row is; how many rows of each are used is a guess"
+            return Part({"person": said, "rows_per_person": rows}, ("rows_per_person",), (why,))
         entries, asked = persons_of(list(self.identifiers.values())) if self.special else ({}, [])
         return Part(entries, tuple(entries), tuple(asked))
 

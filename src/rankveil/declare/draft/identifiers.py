@@ -64,6 +64,11 @@ class Identifier:
             return None
         return cls(name, different, not unique, _enough(found))
 
+    @classmethod
+    def said(cls, name: str, found: Values) -> Identifier:
+        """A column of which a codebook says that it tells whose a row is."""
+        return cls(name, len(found.counts), True, _enough(found))
+
     def why(self) -> str:
         rows = "several rows each" if self.repeated else "hardly any of them twice"
         return f"{self.different:,} different values, {rows}: looks like an identifier of persons or households"
