@@ -234,8 +234,9 @@ def test_every_column_that_is_left_out_is_explained_in_the_plan_and_by_the_draft
 
 
 def test_repeated_lists_and_stems_are_written_once_and_mean_the_same() -> None:
-    answers = [["red", "green", "blue"][n % 3] for n in range(90)]
-    columns = {f"like_{n}": answers for n in range(12)} | {"other": answers, "age": list(range(90))}
+    colours = ["red", "green", "blue"]
+    columns = {f"like_{n}": [colours[(row * row + row // (n + 2)) % 3] for row in range(90)] for n in range(12)}
+    columns |= {"other": [colours[row // 30] for row in range(90)], "age": [20 + row // 3 for row in range(90)]}  # type: ignore[misc]
     draft = made(**columns)  # type: ignore[arg-type]
     short, long = draft.text(), draft.text(short=False)
     assert short.count('"green"') == 1 < long.count('"green"')
