@@ -87,7 +87,7 @@ def remark(plan: Plan) -> list[str]:
     return [
         line
         for words in advice(plan)
-        for line in textwrap.wrap(f"{words} {_THEN if plan.guesses else str()}".strip(), 110)
+        for line in textwrap.wrap(f"{words} {_THEN if plan.guesses else ''}".strip(), 110)
     ]
 
 

@@ -57,7 +57,7 @@ def ddi(folder: Path, *variables: str) -> Path:
 
 
 def test_a_survey_with_its_ddi_needs_no_confirmation_and_can_be_released(survey: tuple[ModuleType, Path]) -> None:
-    make_survey, folder = survey
+    _, folder = survey
     made, plan = drafted(folder / "survey.csv", folder / "survey.xml")
     assert plan.guesses == {}
     assert len(plan.columns) == 50

@@ -46,7 +46,7 @@ ORDERS = [
 
 @pytest.mark.parametrize("labels", ORDERS, ids=lambda labels: labels[0])
 def test_labels_whose_order_everybody_knows_are_put_into_it(labels: list[str]) -> None:
-    found = ordered(reversed(sorted(labels)))
+    found = ordered(sorted(labels, reverse=True))
     assert found is not None
     assert list(found.labels) == labels
 
