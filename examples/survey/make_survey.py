@@ -291,4 +291,4 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=50)
     given = parser.parse_args()
     for written in write(given.folder, count=given.rows, seed=given.seed):
-        print(given.folder / written)
+        print(given.folder / written)  # noqa: T201 - a script
