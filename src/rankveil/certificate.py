@@ -105,6 +105,7 @@ class ColumnNote(_Part):
         None, description="Values with a meaning of their own, in the range or not."
     )
     derived: str | None = Field(None, description="What the column was computed from; it was not measured.")
+    source: str | None = Field(None, description="The public document that the plan's entry was taken from, and where.")
 
 
 class Settings(_Part):
@@ -451,7 +452,13 @@ def describe(column: Column) -> ColumnNote:
     domain = column.domain
     derived = None if column.derived is None else column.derived.said
     note = partial(
-        ColumnNote, name=column.name, kind=column.kind, role=column.role, null=column.allows_null, derived=derived
+        ColumnNote,
+        name=column.name,
+        kind=column.kind,
+        role=column.role,
+        null=column.allows_null,
+        derived=derived,
+        source=column.source,
     )
     if isinstance(domain, Nominal):
         labels, taxonomy = domain.label_count, domain.taxonomy

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from rankveil.declare.draft import draft as text_of_draft
+from collections.abc import Sequence
+from pathlib import Path
+
+from rankveil.declare.codebooks import with_own_labels
+from rankveil.declare.draft import draft_of
 from rankveil.declare.plan import Amount, Plan
 from rankveil.engines import open_table
 
@@ -14,6 +18,8 @@ def draft(
     epsilon: Amount = 1,
     separator: str | None = None,
     encoding: str | None = None,
+    codebook: str | Path | Sequence[str | Path] = (),
+    extract: bool = False,
 ) -> Plan:
     """A first plan for a table, guessed from its data, with every guess marked.
 
@@ -32,11 +38,16 @@ def draft(
     missing are read from the data, so the draft is internal: look at it (`print(drafted)`), put what is publicly known
     in the place of what the table shows (`Plan.confirm`), and save it for others (`Plan.save`). `separator` and
     `encoding` say how a text file is read, where the first look at it gets that wrong.
+    `codebook` names documents that describe the table (docs/codebooks.md): what they say is public and needs no
+    confirmation. `extract`: the table has only some of their variables.
     """
     opened = open_table(table, separator=separator, encoding=encoding)
     checked = Plan(release={"epsilon": epsilon, "method": method}, columns={"any": {"kind": "boolean"}}).release
-    text = text_of_draft(opened, method=checked.method, epsilon=f"{checked.epsilon:f}")
-    plan = Plan.parse(text, name="draft")
+    given = [Path(codebook)] if isinstance(codebook, str | Path) else [Path(each) for each in codebook]
+    books = (*given, *with_own_labels(table))
+    made = draft_of(opened, method=checked.method, epsilon=f"{checked.epsilon:f}", codebooks=books, extract=extract)
+    text = made.text()
+    plan = Plan.parse(text, name="draft").over(opened.schema.names)
     plan._text = text
     said = {name: value for name, value in (("separator", separator), ("encoding", encoding)) if value is not None}
     if not said:

@@ -62,6 +62,7 @@ def evaluate(
         row_aligned = (method_named(plan.release.method) if certificate is None else certificate).row_aligned
     progress("reading the table and the release")
     opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
+    plan = plan.over(opened.schema.names)
     schema = declare(plan, opened)
     original = encode(opened, schema)
     opened_release = open_table(release, separator=plan.table.separator).unescaped(schema.names)

@@ -346,9 +346,13 @@ class _Run:
         accept_large_epsilon: bool,
     ) -> _Run:
         agreed = accept_large_epsilon or not source.releasable  # a test releases nothing
-        method = check_consent(plan, accept_no_guarantee=accept_no_guarantee, accept_large_epsilon=agreed)
+        consent = partial(check_consent, accept_no_guarantee=accept_no_guarantee, accept_large_epsilon=agreed)
+        if not plan.has_patterns:
+            consent(plan)  # before a table is opened, if that can be
         engine = engine_for(table) if engine is None else engine
         opened = engine.open(table, separator=plan.table.separator, encoding=plan.table.encoding)
+        plan = plan.over(opened.schema.names)
+        method = consent(plan)
         return cls(plan, method, source, engine, opened, declare(plan, opened))
 
     @property

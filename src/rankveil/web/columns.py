@@ -251,7 +251,8 @@ def entry_from(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: s
         return entry
     weight = before.get("role") == "weight" and kind in ("integer", "number")
     entry |= {"null": values["null"], "role": "public" if values["public"] else "weight" if weight else "protected"}
-    kept = ("derived", "special") if before.get("kind") == kind else ("derived",)
+    same = before.get("kind") == kind
+    kept = ("label", "derived", "special", "value_labels", "prefixes") if same else ("label", "derived")
     entry |= {key: before[key] for key in kept if before.get(key)}
     if kind in ("integer", "number"):
         entry |= {"scale": values["scale"] or "linear", "clamp": values["clamp"]}

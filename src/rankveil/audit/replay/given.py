@@ -28,6 +28,7 @@ class Given:
     def read(cls, path: str | Path, plan: Plan) -> tuple[Given, Plan]:
         """The table, and the plan with the separator that was found in the file."""
         table = open_table(path, separator=plan.table.separator, encoding=plan.table.encoding)
+        plan = plan.over(table.schema.names)
         declare(plan, table)
         cells: dict[str, list[Any]] = {name: [] for name in table.schema.names}
         for batch in table.batches():

@@ -1,0 +1,362 @@
+"""Codebooks of every kind: what is taken from them, what stays a guess, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tracemalloc
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from rankveil import Plan, release
+from rankveil.declare.codebooks import read_codebook, together
+from rankveil.declare.draft import Draft, draft_of
+from rankveil.engines import open_table
+from rankveil.errors import CodebookError
+
+ROOT = Path(__file__).parents[3]
+XML = '<codeBook xmlns="ddi:codebook:2_5"><dataDscr>{}</dataDscr></codeBook>'
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModuleType, Path]:
+    sys.path.insert(0, str(ROOT / "examples" / "survey"))
+    try:
+        import make_survey
+    finally:
+        sys.path.pop(0)
+    folder = tmp_path_factory.mktemp("survey")
+    make_survey.write(folder, count=400)
+    return make_survey, folder
+
+
+def drafted(table: object, *books: Path, **options: Any) -> tuple[Draft, Plan]:
+    made = draft_of(open_table(table), codebooks=books, **options)
+    names = [column.name for column in made.columns]
+    plan = Plan.parse(made.text()).over(names)
+    assert plan.columns == made.plan().columns, "lists and patterns mean the same as columns one by one"
+    return made, plan
+
+
+def book(folder: Path, name: str, content: str | dict[str, Any]) -> Path:
+    (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return folder / name
+
+
+def ddi(folder: Path, *variables: str) -> Path:
+    return book(folder, "book.xml", XML.format("".join(variables)))
+
+
+# The survey
+
+
+def test_a_survey_with_its_ddi_needs_no_confirmation_and_can_be_released(survey: tuple[ModuleType, Path]) -> None:
+    _, folder = survey
+    made, plan = drafted(folder / "survey.csv", folder / "survey.xml")
+    assert plan.guesses == {}
+    assert len(plan.columns) == 50
+    assert set(made.dropped) == {"respondent_id"}
+    assert plan.columns["survey_weight"].role == "weight"
+    released = release(folder / "survey.csv", plan)
+    sources = {note.name: note.source for note in released.certificate.columns}
+    assert sources["age"] == "DDI codebook survey.xml (Survey of Living Together), variable age"
+    assert all(sources.values())
+    assert '[columns."drug_*"]' in made.text()
+
+
+@pytest.mark.parametrize("name", ["survey.xml", "codebook.csv", "schema.json", "survey.csv-metadata.json"])
+def test_codebooks_of_four_kinds_say_the_same_of_the_survey(survey: tuple[ModuleType, Path], name: str) -> None:
+    make_survey, folder = survey
+    _, plan = drafted(folder / "survey.csv", folder / name)
+    for question in make_survey.questions():
+        entry = plan.columns[question.name]
+        if question.type == "id":
+            continue  # a schema has no word for it
+        assert not entry.unconfirmed, question.name
+        assert entry.source
+        if question.type in ("integer", "number"):
+            limits = Decimal(question.low), Decimal(question.high)
+            assert (entry.lower, entry.upper) == limits  # type: ignore[union-attr]
+            assert {str(value) for value in entry.special} == set(question.missing)  # type: ignore[union-attr]
+        elif question.codes and not question.missing:
+            assert list(entry.categories) == list(question.codes)  # type: ignore[union-attr]
+            assert entry.kind == ("category" if question.type == "nominal" or "metadata" in name else "ordinal")
+
+
+def test_labels_of_an_spss_file_settle_labels_and_leave_limits_open(survey: tuple[ModuleType, Path]) -> None:
+    pytest.importorskip("pyreadstat")
+    _, folder = survey
+    _, plan = drafted(folder / "survey.csv", folder / "survey.sav")
+    assert plan.columns["drug_alcohol"].value_labels == {
+        "1": "Yes",
+        "2": "No",
+        "8": "Don't know",
+        "9": "No answer",
+    }
+    assert not plan.columns["education"].unconfirmed
+    assert plan.columns["education"].kind == "ordinal"
+    assert plan.columns["age"].unconfirmed == ("lower", "upper")
+    assert plan.columns["age"].label == "Age in years"
+
+
+def test_sdv_metadata_settle_kinds_and_keys_alone(survey: tuple[ModuleType, Path]) -> None:
+    _, folder = survey
+    _, plan = drafted(folder / "survey.csv", folder / "metadata.json")
+    assert (plan.columns["respondent_id"].kind, plan.columns["respondent_id"].unconfirmed) == ("drop", ())
+    assert plan.columns["age"].unconfirmed == ("lower", "upper")
+    assert "categories" in plan.columns["region"].unconfirmed
+
+
+def test_a_second_codebook_fills_in_what_the_first_does_not_say(
+    survey: tuple[ModuleType, Path], tmp_path: Path
+) -> None:
+    _, folder = survey
+    _, plan = drafted(folder / "survey.csv", folder / "metadata.json", folder / "survey.xml")
+    assert plan.guesses == {}
+    assert plan.columns["age"].source.count(";") == 1  # type: ignore[union-attr]
+
+
+def test_codebooks_that_contradict_each_other_are_refused(survey: tuple[ModuleType, Path], tmp_path: Path) -> None:
+    _, folder = survey
+    other = book(tmp_path, "other.csv", "name,min,max,type\nage,0,99,integer\n")
+    with pytest.raises(CodebookError, match="contradict each other:\n  age: lower, upper"):
+        drafted(folder / "survey.csv", folder / "survey.xml", other)
+
+
+# Contradictions with the table
+
+
+def test_a_codebook_that_the_table_contradicts_is_refused_with_the_whole_list(tmp_path: Path) -> None:
+    table = pa.table({"a": ["1", "2", "7"] * 10, "b": [5, 6, 777123] * 10, "c": ["x", None, "y"] * 10})
+    said = "name,type,min,max,values,required\na,nominal,,,1=yes;2=no,\nb,integer,0,10,,\nc,nominal,,,x|y,yes\n"
+    with pytest.raises(CodebookError) as refused:
+        drafted(table, book(tmp_path, "book.csv", said))
+    text = str(refused.value)
+    assert "column 'a': 10 of 30 values are not among its categories" in text
+    assert "column 'b': 10 of 30 values lie outside the declared range 0 to 10" in text
+    assert "column 'c': 10 of 30 values are missing" in text
+    assert "777123" not in text
+    assert refused.value.exit_code == 2
+
+
+def test_variables_that_the_table_lacks_are_refused_all_of_them_unless_it_is_an_extract(tmp_path: Path) -> None:
+    table = pa.table({"a": ["x", "y"] * 10})
+    lines = "".join(f"v{place},integer,0,9\n" for place in range(70))
+    path = book(tmp_path, "book.csv", f"name,type,min,max\na,text,,\n{lines}")
+    with pytest.raises(CodebookError) as refused:
+        drafted(table, path)
+    assert all(f"  v{place} (book.csv)" in str(refused.value) for place in range(70))
+    assert drafted(table, path, extract=True)[1].guesses
+
+
+def test_an_entry_that_says_nothing_useful_leaves_a_guess(tmp_path: Path) -> None:
+    _, plan = drafted(pa.table({"a": ["x", "y"] * 10}), ddi(tmp_path, '<var name="a"><labl>Something</labl></var>'))
+    entry = plan.columns["a"]
+    assert entry.unconfirmed == ("kind", "categories", "null")
+    assert (entry.label, entry.source) == ("Something", None)
+
+
+# DDI
+
+
+def test_statistics_of_the_data_are_not_taken_for_public_limits(tmp_path: Path) -> None:
+    said = (
+        '<var name="a" intrvl="contin" dcml="0"><sumStat type="min">3</sumStat><sumStat type="max">97</sumStat></var>'
+    )
+    entry = drafted(pa.table({"a": list(range(3, 98))}), ddi(tmp_path, said))[1].columns["a"]
+    assert set(entry.unconfirmed) >= {"lower", "upper"}
+
+
+def test_an_order_with_codes_for_missing_becomes_a_range_with_special_values(tmp_path: Path) -> None:
+    codes = "".join(f"<catgry><catValu>{code}</catValu><labl>rung {code}</labl></catgry>" for code in (1, 2, 3))
+    missing = '<catgry missing="Y"><catValu>-9</catValu><labl>refused</labl></catgry>'
+    path = ddi(tmp_path, f'<var name="a" nature="ordinal">{codes}{missing}</var>')
+    entry = drafted(pa.table({"a": ["1", "3", "-9"] * 9}), path)[1].columns["a"]
+    assert (entry.kind, entry.lower, entry.upper, entry.special) == ("integer", 1, 3, (-9,))  # type: ignore[union-attr]
+    assert entry.value_labels == {"1": "rung 1", "2": "rung 2", "3": "rung 3", "-9": "refused"}
+
+
+def test_a_table_that_holds_labels_in_the_place_of_codes_gets_labels(tmp_path: Path) -> None:
+    codes = "".join(
+        f"<catgry><catValu>{code}</catValu><labl>{word}</labl></catgry>" for code, word in ((1, "f"), (2, "m"))
+    )
+    path = ddi(tmp_path, f'<var name="SEX">{codes}</var>')
+    entry = drafted(pa.table({"sex": ["f", "m"] * 9}), path)[1].columns["sex"]
+    assert entry.categories == ("f", "m")  # type: ignore[union-attr]
+
+
+BOMB = '<!DOCTYPE codeBook [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><codeBook>&b;</codeBook>'
+OUTSIDE = '<!DOCTYPE codeBook [<!ENTITY a SYSTEM "file:///etc/passwd">]><codeBook><dataDscr/>&a;</codeBook>'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (BOMB, "declares entities"),
+        (OUTSIDE, "declares entities"),
+        ("<codeBook><dataDscr>", "not well-formed"),
+        ("<html><body/></html>", "not of DDI-Codebook"),
+        ("<codeBook>" + "<a>" * 300 + "</a>" * 300 + "</codeBook>", "nested too deeply"),
+        (XML.format(""), "describes no variable"),
+        (
+            XML.format('<var name="a" dcml="0"><valrng><range min="0" max="9"/></valrng></var><var name="a"/>'),
+            "more than once, differently",
+        ),
+        (XML.format('<var name="a" dcml="0"><valrng><range min="9" max="0"/></valrng></var>'), "makes no plan"),
+    ],
+)
+def test_xml_that_is_no_sound_codebook_is_refused(tmp_path: Path, content: str, said: str) -> None:
+    with pytest.raises(CodebookError, match=said):
+        drafted(pa.table({"a": [1, 2]}), book(tmp_path, "book.xml", content))
+
+
+def test_a_codebook_of_a_hundred_thousand_variables_is_read_without_keeping_them(tmp_path: Path) -> None:
+    one = "".join(f"<catgry><catValu>{code}</catValu><labl>answer number {code}</labl></catgry>" for code in range(9))
+    path = tmp_path / "big.xml"
+    with path.open("w") as file:
+        before, after = XML.split("{}")
+        file.write(before)
+        for place in range(100_000):
+            file.write(f'<var name="v{place}" nature="nominal">{one if place % 10 == 0 else ""}</var>')
+        file.write(after)
+    tracemalloc.start()
+    found = read_codebook(path, ["v10", "v99990"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert set(found.variables) == {"v10", "v99990"}
+    assert len(found.absent) == 99_998
+    assert peak < 40 << 20, "names alone, and not what is said of them"
+
+
+# JSON and sheets
+
+
+def test_a_data_package_of_several_tables_is_read_by_the_name_of_the_file(tmp_path: Path) -> None:
+    fields = [{"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 9, "required": True}}]
+    resources = [{"path": "other.csv", "schema": {"fields": []}}, {"path": "t.csv", "schema": {"fields": fields}}]
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,x\n2,y\n" * 10)
+    path = book(tmp_path, "datapackage.json", {"resources": resources})
+    entry = drafted(tmp_path / "t.csv", path)[1].columns["a"]
+    assert (entry.lower, entry.upper, entry.null) == (0, 9, False)  # type: ignore[union-attr]
+    with pytest.raises(CodebookError, match="describes 2 tables"):
+        drafted(pa.table({"a": [1, 2]}), path)
+
+
+@pytest.mark.parametrize("schema", ["https://example.org/schema.json", "../schema.json", "nowhere.json"])
+def test_a_data_package_is_followed_within_its_folder_and_nowhere_else(tmp_path: Path, schema: str) -> None:
+    (tmp_path / "schema.json").write_text('{"fields": []}')
+    (tmp_path / "in").mkdir()
+    path = book(tmp_path / "in", "datapackage.json", {"resources": [{"path": "t.csv", "schema": schema}]})
+    with pytest.raises(CodebookError, match="does not lie beside it"):
+        drafted(pa.table({"a": [1, 2]}), path)
+
+
+def test_missing_values_of_a_schema_become_those_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,x\n-,y\n" * 10)
+    said = {"fields": [{"name": "a", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}, {"name": "b"}]}
+    _, plan = drafted(tmp_path / "t.csv", book(tmp_path, "s.json", {**said, "missingValues": ["", "-"]}))
+    assert plan.table.null_values == ("", "-")
+    assert not plan.table.unconfirmed
+    assert plan.columns["a"].null
+
+
+def test_csvw_names_columns_by_their_titles_and_spells_days_and_truth(tmp_path: Path) -> None:
+    columns = [
+        {"name": "born", "titles": ["Date of birth"], "datatype": {"base": "date", "format": "dd.MM.yyyy",
+         "minimum": "1900-01-01", "maximum": "2030-12-31"}, "required": True},
+        {"name": "member", "titles": {"en": "Member"}, "datatype": {"base": "boolean", "format": "Y|N"}},
+    ]  # fmt: skip
+    path = book(tmp_path, "m.json", {"@context": "http://www.w3.org/ns/csvw", "tableSchema": {"columns": columns}})
+    table = pa.table({"Date of birth": ["31.12.1999", "01.02.2000"] * 9, "Member": ["Y", "N"] * 9})
+    plan = drafted(table, path)[1]
+    assert plan.guesses == {}
+    assert plan.columns["Date of birth"].format == "%d.%m.%Y"  # type: ignore[union-attr]
+    assert plan.columns["Member"].categories == ("N", "Y")  # type: ignore[union-attr]
+
+
+def test_sdv_metadata_of_one_table_among_tables_and_a_sequence_key(tmp_path: Path) -> None:
+    columns = {
+        "who": {"sdtype": "id"},
+        "x": {"sdtype": "categorical", "order": ["lo", "hi"]},
+        "mail": {"sdtype": "email"},
+    }
+    path = book(tmp_path, "m.json", {"tables": {"visits": {"columns": columns, "sequence_key": "who"}}})
+    table = pa.table({"who": [f"p{n}" for n in range(40)] * 2, "x": ["lo", "hi"] * 40, "mail": ["a@b"] * 80})
+    _, plan = drafted(table, path)
+    assert plan.privacy.person == "who"
+    assert plan.privacy.unconfirmed == ("rows_per_person",)
+    assert (plan.columns["x"].kind, plan.columns["mail"].kind) == ("ordinal", "drop")
+    assert set(plan.guesses) == {"[privacy]"}
+
+
+def test_an_excel_sheet_is_read_like_a_csv_one(tmp_path: Path) -> None:
+    writer = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("python_calamine")
+    with writer.Workbook(tmp_path / "book.xlsx") as workbook:
+        notes, sheet = workbook.add_worksheet("notes"), workbook.add_worksheet("variables")
+        notes.write_row(0, 0, ["read me"])
+        for place, row in enumerate(
+            [
+                ("name", "type", "min", "max", "values"),
+                ("a", "integer", 0, 9, ""),
+                ("b", "nominal", "", "", "1=yes\n2=no"),
+            ]
+        ):
+            sheet.write_row(place, 0, row)
+    table = pa.table({"a": [1, 2] * 9, "b": [1, 2] * 9})
+    plan = drafted(table, tmp_path / "book.xlsx")[1]
+    assert plan.guesses == {}
+    assert plan.columns["b"].source == "book.xlsx, sheet variables, row 3"
+    assert plan.columns["b"].value_labels == {"1": "yes", "2": "no"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("b.json", "{", "no JSON"),
+        ("b.json", "[1, 2]", "no Table Schema"),
+        ("b.json", '{"fields": [3]}', "field 1 is not an object"),
+        ("b.csv", "first,second\n1,2\n", "no format that rankveil knows"),
+        ("b.csv", "name,type\na,nonsense\n", "type 'nonsense' is not known"),
+        ("b.xlsx", "no workbook", "no Excel file"),
+        ("b.doc", "text", "no format that rankveil knows"),
+    ],
+)
+def test_documents_that_are_no_codebooks_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+    with pytest.raises(CodebookError, match=said):
+        drafted(pa.table({"a": [1, 2]}), book(tmp_path, name, content))
+
+
+def test_a_codebook_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CodebookError, match="cannot be read"):
+        drafted(pa.table({"a": [1, 2]}), tmp_path / "nothing.xml")
+
+
+def test_names_that_differ_in_capitals_alone_are_told_apart_where_they_must(tmp_path: Path) -> None:
+    path = book(tmp_path, "b.csv", "name,type,min,max\nAGE,integer,0,9\n")
+    assert read_codebook(path, ["age"]).variables.keys() == {"age"}
+    assert read_codebook(path, ["age", "AGE"]).variables.keys() == {"AGE"}
+    assert read_codebook(path, ["age", "Age"]).absent == ("AGE",)
+    assert together([read_codebook(path, ["age"])], ["age", "x"]).keys() == {"age"}
+
+
+def test_the_command_takes_several_codebooks_and_says_what_is_left(
+    cli: Callable[..., Any], survey: tuple[ModuleType, Path], tmp_path: Path
+) -> None:
+    _, folder = survey
+    done = cli("init", folder / "survey.csv", "--codebook", folder / "survey.xml", "--out", tmp_path / "p.toml")
+    assert done.code == 0, done.err
+    assert "50 of them from the codebook, 0 with guesses" in done.out
+    assert "Left out: respondent_id" in done.out
+    assert cli("release", folder / "survey.csv", "--plan", tmp_path / "p.toml", "--out", tmp_path / "out").code == 0
+    wrong = book(tmp_path, "w.csv", "name,type,min,max\nage,integer,0,9\n")
+    refused = cli("init", folder / "survey.csv", "--codebook", wrong, "--out", tmp_path / "q.toml")
+    assert refused.code == 2
+    assert "contradicts its codebook" in refused.err
+    assert not (tmp_path / "q.toml").exists()

@@ -1,0 +1,244 @@
+"""What a draft recognises without a codebook: orders, days, codes, special values; and how it says why."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from rankveil import Plan, release
+from rankveil.declare.draft import Draft, draft_of
+from rankveil.declare.draft.words import ordered, prefixes, yes_and_no
+from rankveil.engines import open_table
+
+
+def made(**columns: list[object]) -> Draft:
+    return draft_of(open_table(pa.table(columns)))
+
+
+def entry(values: list[object], name: str = "x") -> Plan:
+    return made(**{name: values}).plan().columns[name]  # type: ignore[return-value]
+
+
+ORDERS = [
+    ["18-24", "25–34", "35-44", "65+"],
+    ["under 18", "18 to 24", "25 and over"],
+    ["<10", "10-20", ">20"],
+    ["<10k", "10k-20k", "20k+"],
+    ["$0-$9,999", "$10,000-$19,999", "$20,000 or more"],
+    ["0-9 years", "10-19 years", "20 years and over"],
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
+    ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"],
+    ["never", "rarely", "sometimes", "often", "always"],
+    ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"],
+    ["Very bad", "Bad", "Fair", "Good", "Very good"],
+    ["none", "mild", "moderate", "severe"],
+    ["low", "medium", "high"],
+    ["nie", "selten", "manchmal", "oft", "immer"],
+    ["1 - bad", "2 - fair", "3 - good", "10 - best"],
+    ["S", "M", "L", "XL"],
+    ["2019-11", "2019-12", "2020-01"],
+    ["2019Q4", "2020Q1", "2020Q2"],
+]
+
+
+@pytest.mark.parametrize("labels", ORDERS, ids=lambda labels: labels[0])
+def test_labels_whose_order_everybody_knows_are_put_into_it(labels: list[str]) -> None:
+    found = ordered(sorted(labels, reverse=True))
+    assert found is not None
+    assert list(found.labels) == labels
+
+
+def test_months_and_quarters_that_did_not_occur_are_in_the_list() -> None:
+    assert ordered(["MAR", "JAN", "DEC"]).labels[:3] == ("JAN", "FEB", "MAR")  # type: ignore[union-attr]
+    assert ordered(["2020-03", "2019-12"]).labels == ("2019-12", "2020-01", "2020-02", "2020-03")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["red", "green", "blue"],
+        ["may", "will", "mark"],
+        ["never", "often", "refused to say"],
+        ["0-10", "5-15", "20+"],
+        ["1", "2", "3"],
+        ["18-24", "25-34", "unknown"],
+        ["mar", "may"],
+        ["A-1", "B-2", "C-3"],
+        ["2019-13", "2020-01"],
+    ],
+)
+def test_other_labels_have_no_order(labels: list[str]) -> None:
+    assert ordered(labels) is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "pair"),
+    [
+        (["Yes", "No"], ("No", "Yes")),
+        (["ja", "nein"], ("nein", "ja")),
+        (["OUI"], ("NON", "OUI")),
+        (["Sim", "Não"], ("Não", "Sim")),
+        (["Y", "N"], ("N", "Y")),
+        (["y"], None),
+        (["yes", "no", "perhaps"], None),
+        (["yes", "nein"], None),
+    ],
+)
+def test_yes_and_no_in_several_languages(labels: list[str], pair: tuple[str, str] | None) -> None:
+    assert yes_and_no(labels) == pair
+
+
+DAYS = [
+    ("%Y-%m-%d", ["2020-01-31", "2021-12-01"]),
+    ("%d.%m.%Y", ["31.01.2020", "1.12.2021"]),
+    ("%d/%m/%Y", ["31/01/2020", "01/12/2021"]),
+    ("%m/%d/%Y", ["01/31/2020", "12/01/2021"]),
+    ("%Y%m%d", ["20200131", "20211201"]),
+    ("%d %b %Y", ["31 Jan 2020", "01 Dec 2021"]),
+    ("%B %d, %Y", ["January 31, 2020", "December 01, 2021"]),
+    ("%d%b%Y", ["31JAN2020", "01DEC2021"]),
+    ("%Y-%m-%d %H:%M:%S", ["2020-01-31 05:06:07", "2021-12-01 23:59:59"]),
+    ("%Y-%m-%dT%H:%M:%SZ", ["2020-01-31T05:06:07Z", "2021-12-01T23:59:59Z"]),
+]
+
+
+@pytest.mark.parametrize(("spelled", "texts"), DAYS, ids=lambda each: each if isinstance(each, str) else "")
+def test_days_of_all_common_forms_are_read_and_can_be_released(spelled: str, texts: list[str]) -> None:
+    draft = made(day=texts * 20, y=[1, 2] * 20)
+    plan = Plan.parse("\n".join(line for line in draft.text().split("\n") if not line.startswith("unconfirmed")))
+    column = plan.columns["day"]
+    assert (column.kind, column.format) == ("date", spelled)  # type: ignore[union-attr]
+    assert column.lower == datetime.date(2020, 1, 1)  # type: ignore[union-attr]
+    release(pa.table({"day": texts * 20, "y": [1, 2] * 20}), plan)
+    if "%H" in spelled:
+        assert "the time of day is not kept" in draft.text()
+
+
+def test_days_that_can_be_read_in_two_ways_are_not_guessed() -> None:
+    draft = made(day=["01/02/2020", "03/04/2021"] * 20)
+    assert draft.plan().columns["day"].kind == "drop"
+    assert "%d/%m/%Y and as %m/%d/%Y" in draft.dropped["day"]
+
+
+def test_whole_numbers_that_look_like_days_stay_numbers() -> None:
+    assert entry([20200131, 20211201] * 9).kind == "integer"  # type: ignore[attr-defined]
+
+
+def test_moments_with_fractions_are_left_out_with_the_reason() -> None:
+    moments = [f"2020-01-01 00:00:{n % 60:02}.{n:03}" for n in range(300)]
+    assert "store the day alone" in made(when=moments).dropped["when"]
+
+
+SPECIAL = [
+    ([*range(18, 90), -9, 999], (-9, 999)),
+    ([*range(1, 6), 8, 9] * 5, (8, 9)),
+    ([*range(11), 77, 88, 99] * 5, (77, 88, 99)),
+    ([*range(100, 200), -1], (-1,)),
+    ([-1, 0, 1] * 9, ()),
+    ([*range(-3, 30)], ()),
+    ([-12, -3, 0, 5, 9], ()),
+    ([*range(100)], ()),
+    ([1, 2, 3, 4, 5, 6, 7, 8, 9] * 3, ()),
+]
+
+
+@pytest.mark.parametrize(("values", "special"), SPECIAL)
+def test_special_values_lie_apart_from_all_others(values: list[object], special: tuple[int, ...]) -> None:
+    assert getattr(entry(values), "special", ()) == special
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("sex", [1, 2] * 20, "category"),
+        ("q7", [1, 2, 8, 9] * 20, "category"),
+        ("region", [1, 2, 3, 4] * 20, "category"),
+        ("rooms", [1, 2, 3, 4] * 20, "integer"),
+        ("treated", [0, 1] * 20, "integer"),
+        ("zip", [10115, 80331] * 20, "category"),
+        ("plz", ["01067", "80331"] * 20, "category"),
+        ("n", ["1.0", "2.0", "30.0"] * 20, "integer"),
+    ],
+)
+def test_codes_are_told_from_numbers(name: str, values: list[object], kind: str) -> None:
+    assert entry(values, name).kind == kind  # type: ignore[attr-defined]
+
+
+def test_a_scale_from_zero_or_one_keeps_its_ends() -> None:
+    for values, ends in (([0, 1], (0, 1)), ([1, 2, 3, 4, 5], (1, 5)), (list(range(11)), (0, 10))):
+        found = entry(values * 9, "answer")  # type: ignore[arg-type]
+        assert (found.lower, found.upper) == ends  # type: ignore[attr-defined]
+
+
+def test_a_heavy_tail_gets_a_logarithmic_scale() -> None:
+    values = [10 * n for n in range(1, 200)] + [250_000]
+    draft = made(income=values, age=list(range(20, 80)) * 3 + [30] * 20)
+    assert draft.plan().columns["income"].scale == "log"  # type: ignore[union-attr]
+    assert draft.plan().columns["age"].scale == "linear"  # type: ignore[union-attr]
+    assert "powers of ten" in draft.text()
+    assert 'bounds = "private"' in draft.text()
+
+
+ICD = [f"I{stem}.{place}" for stem in (10, 21, 25) for place in range(5)] + ["J45", "J44.1"]
+
+
+def test_codes_like_those_of_icd_get_a_taxonomy_of_their_first_characters() -> None:
+    assert prefixes(ICD) == (1, 3)
+    table = pa.table({"diagnosis": ICD * 10, "y": [1, 2] * 85})
+    draft = draft_of(open_table(table))
+    assert draft.plan().columns["diagnosis"].prefixes == (1, 3)  # type: ignore[union-attr]
+    plan = Plan.parse("\n".join(line for line in draft.text().split("\n") if not line.startswith("unconfirmed")))
+    note = release(table, plan).certificate.columns[0]
+    assert note.categories == len(ICD)
+    assert note.concepts == len(ICD) + 1 + 2 + 4, "the root, two letters, I10 I21 I25 and J44"
+
+
+def test_more_codes_than_labels_may_be_are_kept_where_their_first_characters_group_them() -> None:
+    codes = [f"{letter}{number:02}.{place}" for letter in "ABC" for number in range(30) for place in range(5)]
+    assert entry(codes * 3, "code").kind == "category"  # type: ignore[attr-defined]
+
+
+def test_words_for_missing_among_numbers_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,x\n.,y\n3,-\n" * 10)
+    plan = draft_of(open_table(tmp_path / "t.csv")).plan()
+    assert plan.columns["a"].kind == "integer"
+    assert plan.columns["a"].null
+    assert "-" in plan.columns["b"].categories  # type: ignore[union-attr]
+    assert plan.table.null_values == ("", "?", "NA", "N/A", "null", "NULL", ".")
+    assert "null_values" in plan.table.unconfirmed
+
+
+def test_labels_with_a_number_each_in_another_column_take_their_order() -> None:
+    words = ["zero", "one", "two", "three"]
+    plan = made(level=words * 30, rank=[0, 1, 2, 3] * 30).plan()
+    assert plan.columns["level"].categories == tuple(words)  # type: ignore[union-attr]
+    assert plan.columns["rank"].derived is not None
+
+
+def test_every_column_that_is_left_out_is_explained_in_the_plan_and_by_the_draft() -> None:
+    draft = made(
+        note=[f"remark {n} of someone" for n in range(300)],
+        empty=[None] * 300,
+        nested=[[1]] * 300,
+        person_id=[f"p{n:04}" for n in range(300)],
+        name=[f"{'ab'[n % 2]}{chr(97 + n % 26)} {n}" for n in range(300)],
+        x=[1, 2, 3] * 100,
+    )
+    dropped = {name for name, each in draft.plan().columns.items() if each.kind == "drop"}
+    assert dropped == set(draft.dropped) == {"note", "empty", "nested", "person_id", "name"}
+    text = " ".join(draft.text().replace("\n#", "").split())
+    assert all(" ".join(why.split()) in text for why in draft.dropped.values())
+
+
+def test_repeated_lists_and_stems_are_written_once_and_mean_the_same() -> None:
+    colours = ["red", "green", "blue"]
+    columns = {f"like_{n}": [colours[(row * row + row // (n + 2)) % 3] for row in range(90)] for n in range(12)}
+    columns |= {"other": [colours[row // 30] for row in range(90)], "age": [20 + row // 3 for row in range(90)]}  # type: ignore[misc]
+    draft = made(**columns)  # type: ignore[arg-type]
+    short, long = draft.text(), draft.text(short=False)
+    assert short.count('"green"') == 1 < long.count('"green"')
+    assert '[columns."like_*"]' in short
+    assert Plan.parse(short).over(columns).columns == Plan.parse(long).columns
