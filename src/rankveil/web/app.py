@@ -49,6 +49,7 @@ def _routes(site: Site) -> list[BaseRoute]:
         get(f"{session}/columns", columns.columns_page),
         get(f"{session}/columns/{{place:int}}", columns.column_card),
         post(f"{session}/columns/{{place:int}}", columns.save_column),
+        post(f"{session}/columns/several", columns.save_columns),
         post(f"{session}/columns/table", columns.save_table),
         post(f"{session}/columns/privacy", columns.save_privacy),
         get(f"{session}/method", method.method_page),
@@ -65,6 +66,7 @@ def _routes(site: Site) -> list[BaseRoute]:
         get(f"{one}/files/{{name}}", result.download),
         get(f"{one}/report/{{name}}", result.report),
         Route("/static/{name}", _static, methods=["GET"]),
+        get("/refused", lambda ask: ask.refused_before()),
         get("/{rest:path}", lambda ask: ask.page("missing.html.jinja", code=404)),
     ]
 
