@@ -23,6 +23,7 @@ from rankveil.cli.output import PATH
     metavar="MIB",
     help="The largest upload.",
 )
+@click.option("--demo", is_flag=True, help="Begin with the example that comes with rankveil: Adult, and its plan.")
 @click.option("--no-browser", is_flag=True, help="Print the address only; do not open a browser.")
 def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
     """Open the local page: draft and confirm a plan, look before you spend, release, evaluate.
@@ -32,6 +33,7 @@ def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
     are removed when it closes.
 
     \b
+      rankveil web --demo
       rankveil web people.csv
       rankveil web people.csv --plan plan.toml --out releases/
     """
@@ -39,6 +41,8 @@ def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
 
     if options["plan"] is not None and options["table"] is None:
         raise click.UsageError("--plan needs a TABLE.")
+    if options["demo"] and options["table"] is not None:
+        raise click.UsageError("--demo brings its own table: give either.")
     try:
         from rankveil.web.serve import Options, serve
     except ModuleNotFoundError as error:

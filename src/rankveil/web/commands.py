@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rankveil.consent import weak
 from rankveil.declare import Plan
@@ -52,8 +54,22 @@ def to_check(state: State, spec: Spec, *, private: bool) -> list[str]:
     return [
         _line("rankveil", "verify", f"{folder}/certificate.json", f"{folder}/"),
         _line(*evaluation(table_argument(state), folder)),
-        _line("rankveil", "compare", "--plan", "plan.toml", "--stand-in", "made"),
     ]
+
+
+def to_compare(state: State, options: Mapping[str, Any]) -> list[str]:
+    """The comparison that the page makes with these options, setting by setting."""
+    on = ["--stand-in", "made"] if options["on"] == "made" else []
+    table = [] if on else [table_argument(state)]
+    epsilons = ",".join(text.strip() for text in options["epsilons"].split(","))
+    how = ["--methods", ",".join(options["methods"]), "--epsilons", epsilons, "--runs", str(options["runs"])]
+    return [_line("rankveil", "compare", *table, "--plan", "plan.toml", *on, *how)]
+
+
+def to_attack(state: State, options: Mapping[str, Any]) -> list[str]:
+    methods = [word for name in options["methods"] for word in ("--method", name)]
+    how = ["--plan", "plan.toml", "--sample", str(options["sample"]), "--html", "attack.internal.html"]
+    return [_line("rankveil", "attack", table_argument(state), *how, *methods)]
 
 
 def evaluation(table: str, folder: str = "release") -> list[str]:

@@ -28,7 +28,7 @@ from rankveil.web.home import Home, Working
 from rankveil.web.jobs import jobs_of
 from rankveil.web.private import held, is_held, keep, only_for_me
 from rankveil.web.site import Site
-from rankveil.web.tables import left_behind, open_path, remove_copy
+from rankveil.web.tables import example, left_behind, open_path, remove_copy
 from rankveil.write import recover
 
 DEFAULT_PORT = 8722
@@ -48,6 +48,7 @@ class Options:
     ledger: Path | None = None
     port: int | None = None
     upload_limit: int = 512 << 20
+    demo: bool = False  # begin with the example that comes with rankveil
 
 
 def serve(
@@ -77,8 +78,9 @@ def serve(
         )
         address = f"http://127.0.0.1:{port}{door.path}/open/{door.token}"
         landing = "/"
-        if options.table is not None:
-            landing = f"/w/{open_path(home, options.table, options.plan, owner).id}/columns"
+        table, plan = example() if options.demo else (options.table, options.plan)
+        if table is not None:
+            landing = f"/w/{open_path(home, table, plan, owner).id}/columns"
         way_in = own_folder / "open.html"
         keep(way_in, forward(address).encode())
 

@@ -27,6 +27,7 @@ from rankveil.web.private import keep
 STALE_AFTER = 3600.0  # seconds: a killed page may be started again and go on within this time
 REMOVE_COPY = "remove-copy"  # a file that asks the last process at work to remove the copy
 _LARGEST_SMALL_FILE = 16 << 20
+_EXAMPLE_TAXONOMIES = ("marital_status.csv", "native_country.csv", "occupation.csv", "workclass.csv")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,15 @@ def open_path(home: Home, table: Path, plan: Path | None, owner: str) -> Working
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def example() -> tuple[Path, Path]:
+    """Adult, which comes with rankveil, and its plan."""
+    from rankveil.reproduce.data import example_file
+
+    for taxonomy in _EXAMPLE_TAXONOMIES:
+        example_file(taxonomy)
+    return example_file("adult.csv.gz"), example_file("adult.toml")
 
 
 def open_upload(

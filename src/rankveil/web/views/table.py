@@ -18,7 +18,7 @@ from rankveil.web.home import Working
 from rankveil.web.jobs import jobs_of, releases_of
 from rankveil.web.private import only_for_me
 from rankveil.web.site import Ask
-from rankveil.web.tables import REMOVE_COPY, open_upload, safe_name
+from rankveil.web.tables import REMOVE_COPY, example, open_path, open_upload, safe_name
 
 
 def start_page(ask: Ask) -> Response:
@@ -60,6 +60,12 @@ def open_page(ask: Ask) -> Response:
     )
     with Ledger(ask.site.ledger or default_ledger_path()) as book:
         content_identities(working, book)  # remembered, while the copy is there
+    return ask.go(f"{ask.site.base}/w/{working.id}/columns")
+
+
+def open_example(ask: Ask) -> Response:
+    """The example that comes with rankveil, with its plan: nobody's secret, to try the page on."""
+    working = open_path(ask.site.home, *example(), ask.site.owner)
     return ask.go(f"{ask.site.base}/w/{working.id}/columns")
 
 
