@@ -57,9 +57,7 @@ def panel(marks: Sequence[Mark], *, before: float, bound: float | None, ranged: 
         f'<text class="tick" x="{across(tick):.1f}" y="{bottom + 15}" text-anchor="middle">{_percent(tick)}</text>'
         for tick in _ticks(lowest, ranged=ranged)
     ]
-    parts.append(
-        f'<line class="start" x1="{across(before):.1f}" x2="{across(before):.1f}" y1="{_TOP}" y2="{bottom}"/>'
-    )
+    parts.append(f'<line class="start" x1="{across(before):.1f}" x2="{across(before):.1f}" y1="{_TOP}" y2="{bottom}"/>')
     if bound is not None:
         parts.append(
             f'<line class="bound" x1="{across(bound):.1f}" x2="{across(bound):.1f}" y1="{_TOP}" y2="{bottom}"/>'

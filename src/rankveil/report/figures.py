@@ -1,4 +1,4 @@
-"""The charts of an evaluation: Vega-Lite specifications, and heat maps. Marks carry no spoken labels: too many words."""
+"""The charts of an evaluation: Vega-Lite specifications, and heat maps. Marks carry no spoken labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankveil.report.heat import Cell, heat_map, worst_columns
 
 Spec = dict[str, Any]
 _WIDTH = 320  # of a column's chart with its labels: it fits a telephone unscaled
-_LABELS = 128
+_LABELS = 136
 # The fonts of the browser are not those the picture was measured with: labels get room to be wider.
 _PADDING = {"left": 18, "right": 6, "top": 4, "bottom": 4}
 _FIT = {"type": "fit-x", "contains": "padding"}

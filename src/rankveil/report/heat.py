@@ -53,7 +53,9 @@ def heat_map(rows: Sequence[str], columns: Sequence[str], cells: Cells, about: s
     lean = max(0.0, below - left - wide / 2)
     parts = []
     for y, row in enumerate(rows):
-        parts.append(f'<text x="{left - 7:.1f}" y="{tall * y + tall / 2 + 4:.1f}" text-anchor="end">{_name(row)}</text>')
+        parts.append(
+            f'<text x="{left - 7:.1f}" y="{tall * y + tall / 2 + 4:.1f}" text-anchor="end">{_name(row)}</text>'
+        )
         for x, column in enumerate(columns):
             cell = cells.get((row, column))
             if cell is not None:
@@ -62,9 +64,10 @@ def heat_map(rows: Sequence[str], columns: Sequence[str], cells: Cells, about: s
     for x, column in enumerate(columns):
         at = f"{left + wide * x + wide / 2 + 3:.1f},{bottom}"
         parts.append(f'<text transform="translate({at}) rotate(-45)" text-anchor="end">{_name(column)}</text>')
+    size = f'width="{width + lean:.0f}" height="{height:.0f}"'
     return (
-        f'<svg class="heat" width="{width + lean:.0f}" height="{height:.0f}" viewBox="{-lean:.0f} 0 {width + lean:.0f}'
-        f' {height:.0f}" role="img" aria-label="{escape(harmless_text(about), quote=True)}">{"".join(parts)}</svg>'
+        f'<svg role="img" class="heat" {size} viewBox="{-lean:.0f} 0 {width + lean:.0f} {height:.0f}"'
+        f' aria-label="{escape(harmless_text(about), quote=True)}">{"".join(parts)}</svg>'
     )
 
 

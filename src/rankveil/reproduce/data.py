@@ -79,7 +79,9 @@ def census(path: Path) -> Records:
 
 def adult() -> Records:
     """The paper's four attributes, of the records that lack none of them."""
-    labels: dict[str, Domain] = {name: Nominal(read_taxonomy(example_file(file))) for name, file in ADULT_LABELS.items()}
+    labels: dict[str, Domain] = {
+        name: Nominal(read_taxonomy(example_file(file))) for name, file in ADULT_LABELS.items()
+    }
     whole = pa.Table.from_batches(open_table(example_file("adult.csv.gz")).batches())
     present = [pc.not_equal(whole[name], _MISSING) for name in labels]
     kept = whole.select([*ADULT_NUMBERS, *labels]).filter(pc.and_(*present))

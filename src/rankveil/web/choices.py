@@ -69,7 +69,9 @@ def sound_choices() -> list[Choice]:
 
 def published_choices() -> list[Choice]:
     return [
-        Choice(method, method.name, f"{method.summary[:1].upper()}{method.summary[1:]}.", "To reproduce and compare only.")
+        Choice(
+            method, method.name, f"{method.summary[:1].upper()}{method.summary[1:]}.", "To reproduce and compare only."
+        )
         for method in METHODS.values()
         if not method.differentially_private
     ]

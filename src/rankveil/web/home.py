@@ -39,7 +39,9 @@ class StaleError(PlanError):
 class FormError(PlanError):
     """A form that makes no sense, in the words of the page; `fields` are those at fault."""
 
-    def __init__(self, problem: str, *, fields: tuple[str, ...] = (), remedy: str = "Correct it and save again.") -> None:
+    def __init__(
+        self, problem: str, *, fields: tuple[str, ...] = (), remedy: str = "Correct it and save again."
+    ) -> None:
         super().__init__(problem, cost="Nothing was saved.", remedy=remedy)
         self.fields = fields
 
@@ -118,13 +120,15 @@ class Working:
         return self.change_parts({part: (seen_version, content)})
 
     def change_parts(self, parts: Mapping[str, tuple[int, dict[str, Any]]]) -> Plan:
-        """Replace several parts of the plan at once, all of them or none: part -> the version that was seen, content."""
+        """Replace several parts of the plan at once, all or none: part -> the version that was seen, content."""
         with self.changing() as state:
             stale = [part for part, (seen, _) in parts.items() if seen != state.versions.get(part, 0)]
             if stale:
                 raise StaleError(
                     _stale_words(stale, len(parts)),
-                    cost="Nothing was overwritten." if len(parts) > 1 else "What you entered is below; nothing was overwritten.",
+                    cost="Nothing was overwritten."
+                    if len(parts) > 1
+                    else "What you entered is below; nothing was overwritten.",
                     remedy="Compare it with what the plan says now, and save once more if yours is right.",
                 )
             whole = self.plan(state).model_dump()

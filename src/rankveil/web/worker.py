@@ -114,7 +114,9 @@ def _attack(job: Job, progress: Progress) -> dict[str, Any]:
     from rankveil.report.attack import as_page
 
     options = job.spec.options or {}
-    found = attack(job.spec.table, job.plan(), methods=options["methods"] or None, sample=options["sample"], progress=progress)
+    found = attack(
+        job.spec.table, job.plan(), methods=options["methods"] or None, sample=options["sample"], progress=progress
+    )
     progress("drawing charts")
     keep(job.folder / "attack.internal.json", found.to_json().encode())
     keep(job.folder / "attack.internal.html", as_page(found).encode())

@@ -1,4 +1,4 @@
-"""Columns as a table, each opening into a card: confirming what was guessed, editing what is wrong, also many at once."""
+"""Columns as a table, each opening into a card: confirming what was guessed, editing what is wrong, many at once."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _opened(
     ask: Ask, shown: Card, values: dict[str, Any] | None, error: RankveilError | None, *, editing: bool
 ) -> dict[str, Any]:
     """What the open card of a column is made from: to read, or with its form."""
-    found = {
+    found: dict[str, Any] = {
         "place": shown.place,
         "editing": editing,
         "error": error,
@@ -267,7 +267,9 @@ def _change(ask: Ask, seen: Mapping[int, int], changes: dict[str, str]) -> int:
         parts[column_part(name)] = (version, entry)
     if wrong:
         more = f"\nand {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
-        raise FormError("\n".join(wrong[:_MOST_NAMED]) + more, remedy="No column was changed. Correct it, or untick these.")
+        raise FormError(
+            "\n".join(wrong[:_MOST_NAMED]) + more, remedy="No column was changed. Correct it, or untick these."
+        )
     ask.working.change_parts(parts)
     return len(parts)
 

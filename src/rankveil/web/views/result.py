@@ -113,7 +113,10 @@ def _first_rows(job: Job) -> dict[str, Any] | None:
         return None
     if batch is None:
         return None
-    rows = [["" if value is None else str(value) for value in row.values()] for row in batch.slice(0, _SHOWN_ROWS).to_pylist()]
+    rows = [
+        ["" if value is None else str(value) for value in row.values()]
+        for row in batch.slice(0, _SHOWN_ROWS).to_pylist()
+    ]
     return {"names": names, "rows": rows, "more": len(table.schema.names) - len(names)}
 
 
