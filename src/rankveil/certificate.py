@@ -105,6 +105,7 @@ class ColumnNote(_Part):
         None, description="Values with a meaning of their own, in the range or not."
     )
     derived: str | None = Field(None, description="What the column was computed from; it was not measured.")
+    source: str | None = Field(None, description="The public document that the plan's entry was taken from, and where.")
 
 
 class Settings(_Part):
@@ -170,7 +171,7 @@ class PartNote(_Part):
 
 class ReleaseNote(_Part):
     file: str = Field(description="The file, or the folder of a release in parts.")
-    format: Literal["csv", "parquet"]
+    format: str = Field(description="The format of the file: csv, parquet, sav and so on.")
     decimal: Literal[".", ","] = Field(".", description="The decimal mark of a text file.")
     sha256: str = Field(
         description="Of the file. Of a release in parts: of the lines that the command sha256sum prints for its parts."
@@ -442,7 +443,13 @@ def describe(column: Column) -> ColumnNote:
     domain = column.domain
     derived = None if column.derived is None else column.derived.said
     note = partial(
-        ColumnNote, name=column.name, kind=column.kind, role=column.role, null=column.allows_null, derived=derived
+        ColumnNote,
+        name=column.name,
+        kind=column.kind,
+        role=column.role,
+        null=column.allows_null,
+        derived=derived,
+        source=column.source,
     )
     if isinstance(domain, Nominal):
         labels, taxonomy = domain.label_count, domain.taxonomy

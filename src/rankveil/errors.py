@@ -4,6 +4,7 @@
     ├── PlanError                 2   the plan, an option, or a file the plan names is wrong
     │   ├── TaxonomyError         2   a taxonomy has a cycle, two roots, an unknown label, ...
     │   └── GuaranteeError        2   the release needs a consent that was not given
+    ├── CodebookError             2   a codebook cannot be read, or contradicts the table or another codebook
     ├── EstimateError             2   an estimate is not understood, or the release cannot give it
     ├── OutputError               2   the output cannot be written where it was asked for
     ├── TableError                3   the table cannot be read, or does not fit the plan
@@ -60,6 +61,13 @@ class TaxonomyError(PlanError):
 
 class GuaranteeError(PlanError):
     pass
+
+
+class CodebookError(RankveilError):
+    exit_code = 2
+
+    def __init__(self, problem: str, *, remedy: str, cost: str = "No plan was written.") -> None:
+        super().__init__(problem, remedy=remedy, cost=cost)  # a draft spends nothing
 
 
 class OutputError(RankveilError):

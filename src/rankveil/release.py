@@ -22,7 +22,8 @@ from rankveil.declare.persons import limited
 from rankveil.declare.unit import A_ROW
 from rankveil.draw.rows import Rows
 from rankveil.engines import Engine, Meter, RowsDone, Table, engine_for, first_rows, metered
-from rankveil.errors import BudgetError, PlanError
+from rankveil.errors import BudgetError, OutputError, PlanError
+from rankveil.formats import FORMATS
 from rankveil.fragments import fragment
 from rankveil.ledger import Booking
 from rankveil.measure.budget import Budget
@@ -36,11 +37,15 @@ from rankveil.write import (
     fingerprints,
     publish_files,
     publish_frame,
+    released_columns,
+    said_by,
     weights_table,
     write_weights,
 )
 
 _ROWS_SHOWN = 5
+_MORE_ROWS = 10_000  # than there are, at most, where a noisy number says how many are drawn
+_OTHER_FORMAT = "Store the table as CSV or Parquet; its release is written alike."
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,8 @@ def release(
     plan, method = run.plan, run.method
     _check_replicates(method, replicates)
     run.engine.refuse(method.reads_records(run.schema), out)
-    form = _file_format(plan, run.opened, escape_formulas=escape_formulas and out is not None)
+    escape = escape_formulas and out is not None
+    form = _file_format(plan, run.schema, run.opened, run.engine, escape_formulas=escape)
     folder = None if out is None else OutputFolder(out, form, overwrite=overwrite)
     if folder is not None:
         folder.refuse_to_replace([part.path for part in run.opened.parts])
@@ -159,7 +165,7 @@ def release(
                 booking.published("in memory")
             return Release(made, certified(), model=kept, weights=weights)
         if weights is not None:
-            beside = f"weights.{form.name}"
+            beside = "weights.csv" if FORMATS[form.name].for_statisticians else "weights.parquet"
             folder.add(beside, partial(write_weights, weights, name=beside))
         progress("writing")
         written = publish_files(rows, folder, lambda written: certified(written).to_json(), run.engine, meter, files)
@@ -240,6 +246,7 @@ class _Run:
         method = check_consent(plan, accept_no_guarantee=accept_no_guarantee, accept_large_epsilon=agreed)
         engine = engine_for(table) if engine is None else engine
         opened = engine.open(table, separator=plan.table.separator, encoding=plan.table.encoding)
+        plan = plan.over(opened.schema.names)
         return cls(plan, method, source, engine, opened, declare(plan, opened))
 
     @property
@@ -321,9 +328,18 @@ def _check_size(rows: int) -> None:
         )
 
 
-def _file_format(plan: Plan, table: Table, *, escape_formulas: bool) -> FileFormat:
-    """How the release is written: as the table was."""
-    if table.format != "csv":
-        return FileFormat("parquet", decimal=plan.table.decimal_mark)
+def _file_format(plan: Plan, schema: Schema, table: Table, engine: Engine, *, escape_formulas: bool) -> FileFormat:
+    """How the release is written: as the table was, where that can be; refused if that format cannot hold it."""
+    form = FORMATS["parquet"]
+    if table.of_texts:
+        form = FORMATS["csv"]
+    elif table.parts and not engine.in_parts:
+        found = FORMATS[table.format]
+        form = FORMATS[found.released_as or found.name]
+    # As many rows come out as go in; where their number is noisy, perhaps more.
+    rows = table.expected_rows() if table.parts and not plan.unit.rows_public else None
+    refused = form.writes.refuse(released_columns(schema), None if rows is None else rows + _MORE_ROWS)
+    if refused is not None:
+        raise OutputError(f"The release cannot be written as {form.title}: {refused}.", remedy=_OTHER_FORMAT)
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
-    return FileFormat("csv", separator, escape_formulas, plan.table.decimal_mark)
+    return FileFormat(form.name, separator, escape_formulas, plan.table.decimal_mark, said_by(plan))

@@ -13,7 +13,7 @@ import pytest
 
 from rankveil import Plan, evaluate, preview, release
 from rankveil.declare.draft import draft
-from rankveil.declare.identifiers import Identifier, Values
+from rankveil.declare.draft.identifiers import Identifier, Values
 from rankveil.declare.plan_file import plan_toml
 from rankveil.engines import open_table
 from rankveil.errors import DomainError, GuaranteeError, PlanError

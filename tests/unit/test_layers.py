@@ -19,6 +19,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the bottom to the top. A module may import its own layer's package and whatever lies below.
 LAYERS = (
     ("errors", "_version", "_arrow_memory", "fragments", "meaning", "temporary", "rules"),
+    ("engines.arrays", "engines.decoding", "engines.dialect", "engines.spelling"),
+    ("formats",),
     ("taxonomy", "noise", "engines", "privacy"),
     ("ledger",),
     ("measure.accounting",),

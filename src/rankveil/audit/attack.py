@@ -150,6 +150,7 @@ def attack(
     plan = plan.with_release(epsilon=epsilon, k=k)
     source = SystemSource() if source is None else source
     opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
+    plan = plan.over(opened.schema.names)
     dataset = Dataset(declare(plan, opened), opened)
     row_count = dataset.records().row_count
     if row is not None and not 1 <= row <= row_count:

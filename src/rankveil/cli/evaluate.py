@@ -83,6 +83,7 @@ def _write_page(
     show: Callable[[str], None],
 ) -> Path:
     from rankveil.declare import Plan
+    from rankveil.engines import open_table
     from rankveil.evaluate.evaluation import certificate_beside, release_file
     from rankveil.report.evaluation import as_page
     from rankveil.report.render import internal_path
@@ -96,7 +97,11 @@ def _write_page(
     files += [("test records", test)] if test is not None else []
     made = reproduction(files, command=["rankveil", *sys.argv[1:]], plan_text=plan_path.read_text(encoding="utf-8-sig"))
     path = internal_path(html)
-    write_text(path, as_page(result, Plan.load(plan_path), certificate, made=made, progress=show))
+    plan = Plan.load(plan_path)
+    if plan.has_patterns:
+        opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
+        plan = plan.over(opened.schema.names)
+    write_text(path, as_page(result, plan, certificate, made=made, progress=show))
     return path
 
 

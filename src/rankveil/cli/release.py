@@ -97,7 +97,8 @@ def command(
         from rankveil.cli.dry_run import show_dry_run
 
         with _engine(engine, master) as runs_on:
-            show_dry_run(plan, counted=_rows_of(table, plan, runs_on), as_json=as_json)
+            plan, counted = _looked_at(table, plan, runs_on)
+            show_dry_run(plan, counted=counted, as_json=as_json)
         return
     if out is None:
         raise click.UsageError("--out is needed: the folder for the release and its certificate.")
@@ -140,21 +141,25 @@ def command(
         click.echo(f"Ledger       entry {certificate.ledger.entry}")
 
 
-def _rows_of(table: str, plan: Plan, engine: Engine | None) -> int | None:
-    """How many rows the table has; None if that is not public, or the plan says it and the table is not there."""
+def _looked_at(table: str, plan: Plan, engine: Engine | None) -> tuple[Plan, int | None]:
+    """The plan for the table's columns, and how many rows it has.
+
+    None if that is not public, or if the plan says it and the table is not there.
+    """
     from rankveil.declare.unit import A_ROW
     from rankveil.engines import LocalEngine
     from rankveil.errors import TableError
 
-    if plan.unit != A_ROW:
-        return None
+    if plan.unit != A_ROW and not plan.has_patterns:
+        return plan, None
     try:
         opened = (engine or LocalEngine()).open(table, separator=plan.table.separator, encoding=plan.table.encoding)
     except TableError:
-        if plan.release.expected_rows is None:
+        if plan.release.expected_rows is None or plan.has_patterns:
             raise
-        return None
-    return opened.row_count()
+        return plan, None
+    plan = plan.over(opened.schema.names)
+    return plan, opened.row_count() if plan.unit == A_ROW else None
 
 
 def _accepted(plan: Plan) -> bool:

@@ -77,6 +77,7 @@ def compare(
     cells = cells_of(plan, methods, epsilons, ks, delta, runs, baselines=baselines)
     cells = [cell for cell in cells if _allowed(cell, plan)]
     dataset, about = _table(table, plan, stand_in)
+    plan = plan.over(dataset.table.schema.names)
     original = dataset.records()
     tested = None if test is None else _test_table(test, plan, original)
     note = STAND_IN if about["stand_in"] else INTERNAL

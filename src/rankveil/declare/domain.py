@@ -57,7 +57,7 @@ from rankveil.declare.reading import (
 from rankveil.engines.arrays import text_array, value_array
 from rankveil.engines.spelling import FALSE_TEXTS, PLAIN, TRUE_TEXTS, Marks
 from rankveil.errors import PlanError
-from rankveil.taxonomy import Taxonomy, flat_taxonomy, read_taxonomy
+from rankveil.taxonomy import Taxonomy, flat_taxonomy, prefix_taxonomy, read_taxonomy
 
 __all__ = [
     "DEFAULT_NULL_TOKENS",
@@ -382,7 +382,7 @@ def _limits(entry: IntegerColumn | NumberColumn) -> tuple[Decimal, Decimal, Deci
 def _taxonomy_of(entry: CategoryColumn, name: str, plan: Plan) -> Taxonomy:
     if entry.taxonomy is None:
         assert entry.categories is not None  # noqa: S101 - the plan has checked it
-        return flat_taxonomy(entry.categories, name=name)
+        return prefix_taxonomy(entry.categories, entry.prefixes, name=name)
     return read_taxonomy(
         plan.folder / entry.taxonomy,
         label_file=None if entry.taxonomy_labels is None else plan.folder / entry.taxonomy_labels,

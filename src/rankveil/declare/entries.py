@@ -27,6 +27,7 @@ from rankveil.engines.spelling import Marks
 LARGEST_INTEGER = (1 << 53) - 1  # floating point holds every integer up to here, and rounds none beyond to one of them
 _MOST_DIGITS = 40
 _MOST_SPECIAL = 50
+LONGEST_TEXT = 1000  # of documentation, in characters
 
 
 def _of_sane_size(number: Decimal) -> Decimal:
@@ -40,6 +41,12 @@ def _not_a_truth_value(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("must be a number")
     return value
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable() or not text.strip():
+        raise ValueError("must be one line of text")
+    return text.strip()
 
 
 FiniteDecimal = Annotated[Decimal, Field(allow_inf_nan=False), AfterValidator(_of_sane_size)]
@@ -103,6 +110,15 @@ def _as_text(value: object) -> str:
 
 
 class _ColumnEntry(_Guessable):
+    label: Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_printable)] | None = Field(
+        None, description="What the column is about, in words. Public documentation; changes nothing."
+    )
+    value_labels: dict[str, str] | None = Field(
+        None, description='Which text stands for which value, such as { 1 = "yes" }. Public documentation.'
+    )
+    source: Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_printable)] | None = Field(
+        None, description="The public document that the entry is taken from, and where; shown on the certificate."
+    )
     derived: DerivedEntry | None = Field(None, description="The column follows from others: costs no budget.")
     null: bool = Field(False, description="Missing is a value of the column; otherwise missing values are refused.")
     role: Role = Field(
@@ -110,6 +126,11 @@ class _ColumnEntry(_Guessable):
         description="'public': everyone knows this column; it is kept, and nobody is protected in it. 'weight': it"
         " holds survey weights, is protected like others, and evaluations weigh by it.",
     )
+
+    @field_validator("value_labels", mode="before")
+    @classmethod
+    def _texts_of_values(cls, value: Any) -> Any:
+        return {_as_text(key): _as_text(item) for key, item in value.items()} if isinstance(value, dict) else value
 
     @model_validator(mode="after")
     def _without_role(self) -> Self:
@@ -240,6 +261,9 @@ class CategoryColumn(_Labelled):
     categories: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     taxonomy: str | None = Field(None, description="node,parent CSV file or ARX hierarchy, relative to the plan.")
     taxonomy_labels: str | None = Field(None, description="label,node CSV file, relative to the plan.")
+    prefixes: tuple[Annotated[int, Field(ge=1, le=50)], ...] = Field(
+        (), description="A taxonomy without a file: labels are grouped by so many first characters, rising."
+    )
 
     @model_validator(mode="after")
     def _has_labels(self) -> Self:
@@ -247,6 +271,10 @@ class CategoryColumn(_Labelled):
             raise ValueError('give categories = [...], or taxonomy = "file.csv", or both')
         if self.taxonomy_labels is not None and self.taxonomy is None:
             raise ValueError("taxonomy_labels needs a taxonomy")
+        if self.prefixes and self.taxonomy is not None:
+            raise ValueError("prefixes make a taxonomy of their own: leave taxonomy out")
+        if any(a >= b for a, b in pairwise(self.prefixes)):
+            raise ValueError("prefixes must rise")
         return self
 
 
@@ -268,10 +296,19 @@ ColumnEntry = Annotated[
 ]
 
 
-def _printable(text: str) -> str:
-    if not text.isprintable() or not text.strip():
-        raise ValueError("must be one line of text")
-    return text.strip()
+class ListEntry(Entry):
+    """Labels that several columns share; `categories` of a column names the list."""
+
+    labels: Annotated[tuple[str, ...], Field(min_length=1)]
+    ordered: bool = Field(False, description="The labels have this order: columns are ordinal unless they say a kind.")
+    meanings: dict[str, str] | None = Field(None, description="Which text stands for which label.")
+
+    @field_validator("labels", "meanings", mode="before")
+    @classmethod
+    def _texts(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {_as_text(key): _as_text(item) for key, item in value.items()}
+        return tuple(map(_as_text, value)) if isinstance(value, list | tuple) else value
 
 
 class ReleaseEntry(Entry):

@@ -13,8 +13,9 @@ from dataclasses import replace
 import pyarrow as pa
 
 from rankveil.engines import Table
-from rankveil.engines.table import Part
+from rankveil.engines.dialect import packed_stream
 from rankveil.errors import RankveilError
+from rankveil.formats import Part
 
 Fits = Callable[[pa.Array], bool]
 
@@ -64,7 +65,7 @@ def _in_words(table: Table, part: Part, row: int) -> str:
     if table.dialect is None:
         return f"row {row + 1}"
     with (
-        pa.input_stream(str(part.path), compression="detect") as stream,
+        packed_stream(part.path) as stream,
         io.TextIOWrapper(stream, encoding=part.encoding or "utf-8", newline="") as text,
     ):
         reader = csv.reader(text, delimiter=table.dialect.separator)

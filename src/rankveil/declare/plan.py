@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +25,7 @@ from rankveil.declare.entries import (
     DropColumn,
     Entry,
     InterestEntry,
+    ListEntry,
     PrivacyEntry,
     PublicationEntry,
     ReleaseEntry,
@@ -31,6 +33,7 @@ from rankveil.declare.entries import (
     TableEntry,
     _Guessable,
 )
+from rankveil.declare.lists import expanded, is_pattern, spelled_out
 from rankveil.declare.unit import Unit
 from rankveil.engines.content import TextReading
 from rankveil.engines.source import MOST_COLUMNS
@@ -52,7 +55,19 @@ class Plan(Entry):
     interest: tuple[InterestEntry, ...] = Field(
         (), description="What matters most in the release: a target, or sets of columns (method synthetic)."
     )
+    exact: bool = Field(
+        False, description="Entries are about columns of their very names: * in one is a character like any other."
+    )
+    lists: dict[str, ListEntry] = Field({}, description="Labels that several columns share.")
     columns: Annotated[dict[str, ColumnEntry], Field(min_length=1)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelled_out(cls, content: Any) -> Any:
+        if not isinstance(content, dict) or not isinstance(content.get("columns"), dict):
+            return content
+        lists = content.get("lists", {})
+        return {**content, "columns": spelled_out(content["columns"], lists if isinstance(lists, dict) else {})}
 
     @model_validator(mode="after")
     def _one_weight(self) -> Self:
@@ -133,6 +148,22 @@ class Plan(Entry):
         wanted = {key: value for key, value in changes.items() if value is not None}
         content = self.model_dump()
         content["release"] |= wanted
+        return self._changed(content)
+
+    def over(self, names: Iterable[str]) -> Plan:
+        """The same plan for a table with these columns: patterns are replaced by the columns that fit them."""
+        names = list(names)
+        if self.exact or not any(map(is_pattern, (*self.columns, *names))):
+            return self
+        entries = {name: entry.model_dump(exclude_unset=True) for name, entry in self.columns.items()}
+        return self._changed({**self.model_dump(), "exact": True, "columns": expanded(entries, names)})
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether an entry is about columns whose names are known only beside a table."""
+        return not self.exact and any(map(is_pattern, self.columns))
+
+    def _changed(self, content: dict[str, Any]) -> Plan:
         plan = Plan.from_dict(content, folder=self.folder)
         plan._file_sha256 = self.file_sha256
         return plan
@@ -181,10 +212,11 @@ class Plan(Entry):
         unsaid = {"publication"} if self.publication == PublicationEntry() else set()
         # Plans that do not use an entry keep their fingerprint.
         unsaid |= {name for name in ("interest", "rule") if not getattr(self, name)}
+        unsaid |= {"lists", "exact"}  # columns say their labels, and their names
         unsaid |= {"privacy"} if self.privacy == PrivacyEntry() else set()
         said = self.model_dump(exclude=unsaid)
         for column in said["columns"].values():
-            for name in ("derived", "special"):
+            for name in ("derived", "special", "label", "value_labels", "source", "prefixes"):
                 if not column.get(name):
                     column.pop(name, None)
         content = json.dumps(said, default=_canonical, ensure_ascii=False)

@@ -9,7 +9,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from rankveil.declare.entries import ColumnEntry, PrivacyEntry, TableEntry
+from rankveil.declare.entries import ColumnEntry, ListEntry, PrivacyEntry, TableEntry
+from rankveil.declare.lists import is_pattern
 from rankveil.declare.plan import Plan
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -19,6 +20,7 @@ _LONG = 100
 def plan_toml(plan: Plan) -> str:
     """The text of a plan that means the same as this one."""
     draft = ["# INTERNAL DRAFT: entries listed as unconfirmed were read from the data."] if plan.guesses else []
+    draft += ["exact = true  # * in a name is a character like any other"] if _needs_exact(plan) else []
     parts = ("\n".join([heading, *_entries(entries)]) for heading, entries in _parts(plan))
     return "\n\n".join([*draft, *parts]) + "\n"
 
@@ -34,7 +36,24 @@ def _parts(plan: Plan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield from (("[[impossible]]", combination) for combination in plan.impossible)
     yield from (("[[rule]]", rule.model_dump(exclude_none=True)) for rule in plan.rule)
     yield from (("[[interest]]", interest.model_dump(exclude_none=True)) for interest in plan.interest)
-    yield from ((f"[columns.{toml_key(name)}]", _worth_writing(entry)) for name, entry in plan.columns.items())
+    yield from ((f"[lists.{toml_key(name)}]", entry.model_dump(exclude_defaults=True)) for name, entry in lists(plan))
+    named = {(entry.labels, json.dumps(entry.meanings)): name for name, entry in lists(plan)}
+    for name, entry in plan.columns.items():
+        said = _worth_writing(entry)
+        shared = named.get((said.get("categories", ()), json.dumps(said.get("value_labels"))))
+        if shared is not None:
+            said |= {"categories": shared, "value_labels": None}
+        yield f"[columns.{toml_key(name)}]", said
+
+
+def lists(plan: Plan) -> list[tuple[str, ListEntry]]:
+    """Lists that a column still uses: others were about columns that have changed since."""
+    used = {getattr(entry, "categories", None) for entry in plan.columns.values()}
+    return [(name, entry) for name, entry in plan.lists.items() if entry.labels in used]
+
+
+def _needs_exact(plan: Plan) -> bool:
+    return plan.exact and any(map(is_pattern, plan.columns))
 
 
 def _worth_writing(entry: ColumnEntry | TableEntry | PrivacyEntry) -> dict[str, Any]:
@@ -47,7 +66,12 @@ def _entries(entries: Mapping[str, Any]) -> Iterator[str]:
     ordered = sorted(entries, key=lambda key: (key != "kind", key == "unconfirmed"))
     for key in ordered:
         if entries[key] is not None:
-            yield f"{toml_key(key)} = {_value(entries[key])}"
+            yield toml_line(key, entries[key])
+
+
+def toml_line(key: str, value: Any) -> str:
+    """A key with its value."""
+    return f"{toml_key(key)} = {_value(value)}"
 
 
 def toml_key(name: str) -> str:

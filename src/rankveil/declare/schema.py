@@ -73,6 +73,7 @@ class Column:
     private_bounds: bool = False  # the domain is a wide public range until bounds have been released
     derived: Derivation | None = None  # computed from others: neither measured nor drawn
     told_apart: tuple[int, ...] = ()  # by rules: codes at which to cut numbers, or a class for each label
+    source: str | None = None  # the public document that the plan's entry is taken from
 
     @property
     def shape(self) -> Shape:
@@ -174,6 +175,7 @@ class Records:
 
 def declare(plan: Plan, table: Table) -> Schema:
     """Match the plan with the table's column names; the table's rows are not read."""
+    plan = plan.over(table.schema.names)
     in_table, in_plan = list(table.schema.names), list(plan.columns)
     absent = [name for name in in_plan if name not in set(in_table)]
     if absent:
@@ -193,7 +195,9 @@ def declare(plan: Plan, table: Table) -> Schema:
             f"The table {table.name} is not UTF-8 text, and the plan does not say which encoding it is in.",
             remedy=f'Add it to [table]; Western office programs write encoding = "{GUESSED_ENCODING}".',
         )
-    return _schema(plan, in_table, _null_tokens(plan, text=table.format == "csv"), _marks(plan, table))
+    # PRIVACY: where no header lists the columns, one record would decide their order.
+    names = in_table if table.in_order else in_plan
+    return _schema(plan, names, _null_tokens(plan, text=table.of_texts), _marks(plan, table))
 
 
 def _marks(plan: Plan, table: Table) -> Marks:
@@ -204,11 +208,16 @@ def _marks(plan: Plan, table: Table) -> Marks:
     """
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
     marks, by_commas = plan.table.marks, separator == "," and len(table.schema.names) > 1
-    return replace(marks, stated=marks.stated or table.format != "csv" or by_commas)
+    return replace(marks, stated=marks.stated or not table.of_texts or by_commas)
 
 
 def declare_alone(plan: Plan) -> Schema:
     """What the plan declares, with no table at hand: for looking at noise before looking at data."""
+    if plan.has_patterns:
+        raise PlanError(
+            "The plan speaks of columns by patterns, and without the table nobody knows which columns fit them.",
+            remedy="Give the table as well, or in Python plan.over(names) with the names of its columns.",
+        )
     return _schema(plan, list(plan.columns), _null_tokens(plan, text=True), replace(plan.table.marks, stated=True))
 
 
@@ -221,7 +230,8 @@ def _schema(plan: Plan, names: list[str], null_tokens: tuple[str, ...], marks: M
         private = getattr(entry, "bounds", "public") == "private"
         clamp = private or getattr(entry, "clamp", False)
         domain = domain_of(entry, name, plan, marks)
-        columns.append(Column(name, entry.kind, domain, entry.role, entry.null, clamp, null_tokens, private))
+        column = Column(name, entry.kind, domain, entry.role, entry.null, clamp, null_tokens, private)
+        columns.append(replace(column, source=entry.source))
     if not any(column.protected for column in columns):
         raise PlanError(
             "The plan protects no column: all are dropped or public.",
@@ -356,7 +366,7 @@ def refuse_misfits(table: Table, schema: Schema, tally: Tally, *, released: bool
                 f"column {column.name!r}: {tally.rows} rows with so many steps cannot be summed exactly.",
                 remedy="Make the step of the column larger.",
             )
-    complaints = {column: _complaints(column, tally) for column in columns}
+    complaints = {column: complaints_of(column, tally) for column in columns}
     refused = [column for column in columns if complaints[column]][:_MOST_SHOWN]
     if refused:
         places = first_places(table, {column.name: _fits(column, released) for column in refused})
@@ -386,7 +396,7 @@ def _fits(column: Column, released: bool) -> Fits:
 
     def fits(array: pa.Array) -> bool:
         misfits = Misfits.of(encode_batch(column, array, released=released))
-        return not _complaints(column, Tally(len(array), {column.name: misfits}))
+        return not complaints_of(column, Tally(len(array), {column.name: misfits}))
 
     return fits
 
@@ -411,7 +421,7 @@ def encode_batch(column: Column, array: pa.Array, *, released: bool = False) -> 
         ) from None
 
 
-def _complaints(column: Column, tally: Tally) -> dict[str, str]:
+def complaints_of(column: Column, tally: Tally) -> dict[str, str]:
     """What is to be said of a column, by the advice that goes with it."""
     misfits, domain, found = tally.misfits[column.name], column.domain, {}
 

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,9 +21,9 @@ _BUFFER = 1 << 16
 _NATIVE = {"utf-8", "utf-8-sig"}  # Arrow passes over the mark at the beginning by itself
 
 
-def as_utf8(stream: pa.NativeFile, encoding: str) -> tuple[pa.NativeFile, Callable[[], None]]:
+def as_utf8(stream: Any, encoding: str) -> tuple[pa.NativeFile, Callable[[], None]]:
     """The same text in UTF-8; and what to call when nothing here refers to it any more, before going on."""
-    if codecs.lookup(encoding).name in _NATIVE:
+    if codecs.lookup(encoding).name in _NATIVE and isinstance(stream, pa.NativeFile):
         return stream, lambda: None
     decoded = _Decoded(stream, encoding)
     gone: SimpleQueue[object] = SimpleQueue()
@@ -41,7 +42,7 @@ def as_utf8(stream: pa.NativeFile, encoding: str) -> tuple[pa.NativeFile, Callab
 class _Decoded:
     """As much of a file of Python's as Arrow asks for."""
 
-    def __init__(self, stream: pa.NativeFile, encoding: str) -> None:
+    def __init__(self, stream: Any, encoding: str) -> None:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._ready = memoryview(b"")

@@ -8,9 +8,11 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import zipfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -31,12 +33,12 @@ class Dialect:
 
 
 def look_at(path: Path, *, separator: str | None = None, encoding: str | None = None) -> Dialect:
-    """Find out how a CSV file is written. Compressed files (.gz, .bz2, .zst, .lz4) are read as they are."""
+    """Find out how a CSV file is written. Compressed files (.gz, .bz2, .zst, .lz4, .zip) are read as they are."""
     try:
-        with pa.input_stream(str(path), compression="detect") as stream:
+        with packed_stream(path) as stream:
             head = stream.read(LOOK)
             cut_off = bool(stream.read(1))
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowInvalid, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise TableError(f"Table {path.name} cannot be read: {reason}.", remedy="Check the file.") from None
     if not head.strip():
@@ -50,7 +52,9 @@ def look_at(path: Path, *, separator: str | None = None, encoding: str | None = 
                 remedy="This does not look like a CSV file with a header line; check the line ends and the format.",
             )
     if "\0" in text:
-        raise TableError(f"Table {path.name} holds binary data, not text.", remedy="Give a CSV or a Parquet file.")
+        raise TableError(
+            f"Table {path.name} holds binary data, not text.", remedy="docs/formats.md lists what is read."
+        )
     if not cut_off and not {"\n", "\r"} & set(text):
         raise TableError(
             f"Table {path.name} has no rows; it ends in its first line.",
@@ -58,6 +62,22 @@ def look_at(path: Path, *, separator: str | None = None, encoding: str | None = 
         )
     separator = separator or _separator(text)
     return Dialect(separator, encoding, _names(text, separator, path))
+
+
+def packed_stream(path: Path) -> Any:
+    """The bytes of a text file, unpacked as its name says, or from a ZIP archive of one file."""
+    with path.open("rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            return pa.input_stream(str(path), compression="detect")
+    archive = zipfile.ZipFile(path)  # closed with what is read from it
+    members = [each for each in archive.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")]
+    problem = f"holds {len(members)} files" if len(members) != 1 else "is encrypted"
+    if len(members) != 1 or members[0].flag_bits & 1:
+        archive.close()
+        raise TableError(
+            f"The archive {path.name} {problem}.", remedy="Unpack it, and give the file that holds the table."
+        )
+    return archive.open(members[0])
 
 
 def _decoded(head: bytes, encoding: str | None, path: Path, *, cut_off: bool) -> tuple[str, str]:

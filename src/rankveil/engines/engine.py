@@ -117,6 +117,10 @@ class RowsToCome(Generic[Item]):
 class Engine(Protocol):
     """Opens tables, runs folds over all their rows, does work that falls into parts, and publishes what comes out."""
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether releases are written in parts, by many workers."""
+
     def refuse(self, reads_records: str | None, out: object) -> None:
         """Refuse, before anything is read, what this engine cannot do.
 

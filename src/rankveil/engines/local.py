@@ -36,6 +36,10 @@ def processors() -> int:
 class LocalEngine:
     threads: int | None = None  # one for each processor
 
+    @property
+    def in_parts(self) -> bool:
+        return False
+
     def refuse(self, reads_records: str | None, out: object) -> None:
         """Nothing."""
 

@@ -1,4 +1,4 @@
-"""Tables to open: CSV and Parquet files, folders and patterns of them, pandas and polars frames, Arrow tables.
+"""Tables to open: files and databases of every format, folders and patterns, pandas and polars frames, Arrow tables.
 
 Guarantee    A frame that is wrong in itself (places outside its memory, bytes that are no text, more rows than memory
              for them) is refused before a value of it is used, and so is one that its own library cannot hand over.
@@ -8,24 +8,22 @@ Argument     Arrow checks every buffer, offset and index against the memory ther
 
 from __future__ import annotations
 
-import glob
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, time
-from decimal import Decimal
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as papq
 
-from rankveil.engines.arrays import value_array
-from rankveil.engines.dialect import look_at
-from rankveil.engines.spelling import number_texts
-from rankveil.engines.table import Part, Table, unreadable
+from rankveil.engines.spelling import own_text, with_number_texts
+from rankveil.engines.table import Table
 from rankveil.errors import RankveilError, TableError
+from rankveil.formats import FORMATS, Opening, format_of_file
+from rankveil.formats.addresses import STANDARD_INPUT, database, files_of, is_address
+from rankveil.formats.damaged import unreadable
 
 MOST_COLUMNS = 1000
 _ROWS_OF_NOTHING = 1 << 20  # that a table may have without memory for them
@@ -34,14 +32,15 @@ _ROWS_OF_NOTHING = 1 << 20  # that a table may have without memory for them
 def open_table(source: object, *, separator: str | None = None, encoding: str | None = None) -> Table:
     """Look at a path, a data frame or anything with the Arrow C stream, without reading its rows yet.
 
-    A path may name a file, a folder whose files are the parts of one table, or a pattern such as `2031-*.parquet`.
+    A path may name a file, a folder whose files are the parts of one table, a pattern such as `2031-*.parquet`, a sheet
+    (`people.xlsx#Persons`), a table of a database (`sqlite:///people.db?table=persons`), or standard input (`-`).
     """
     if is_spark_frame(source):
         from rankveil.engines.spark.table import frame_table
 
         return frame_table(source)
-    path = Path(source) if isinstance(source, str | Path) else None
-    table = _open_memory(source) if path is None else _open_path(path, separator, encoding)
+    how = Opening(separator, encoding)
+    table = _open_path(source, how) if isinstance(source, str | Path) else _open_memory(source)
     check_names(table)
     return table
 
@@ -58,84 +57,25 @@ def first_rows(frame: Any, count: int) -> pa.Table | None:
     return None if is_spark_frame(frame) else pa.table(frame[:count])
 
 
-def _open_path(path: Path, separator: str | None, encoding: str | None) -> Table:
-    files = _files(path)
-    try:
-        formats = {file: _format(file) for file in files}
-    except OSError as error:
-        raise unreadable(path.name, error) from None
-    kind = formats[files[0]]
-    other = next((file for file in files if formats[file] != kind), None)
+def _open_path(source: str | Path, how: Opening) -> Table:
+    if is_address(source):
+        kind, part = database(str(source))
+        stored = FORMATS[kind].reads.look_at_table(part)
+        return Table(stored.parts[0].inside or "", kind, stored.schema, path=part.path, parts=stored.parts)
+    path, files, said = files_of(source)
+    formats = {file: format_of_file(file) for file in files}
+    kind_of_first = formats[files[0]]
+    other = next((file for file in files if formats[file] != kind_of_first), None)
     if other is not None:
         raise TableError(
-            f"Table {path.name}: {files[0].name} is a {kind} file and {other.name} is not.",
+            f"Table {path.name}: {files[0].name} is a {kind_of_first.name} file and {other.name} is not.",
             remedy="Give parts of one format, or a pattern that leaves the others out.",
         )
-    return _open_parquet(path, files) if kind == "parquet" else _open_csv(path, files, separator, encoding)
-
-
-def _files(path: Path) -> list[Path]:
-    """The parts of a table in the order of their names."""
-    if path.is_dir():
-        found = sorted(child for child in path.iterdir() if child.name[0] not in "._")
-        folder = next((child for child in found if child.is_dir()), None)
-        if folder is not None:
-            raise TableError(
-                f"Table {path} is a folder that holds another one, {folder.name}.",
-                remedy="Give a folder of CSV or Parquet files, or a pattern such as 'folder/*/*.parquet'. The name of a"
-                " folder is not read as a column.",
-            )
-        if not found:
-            raise TableError(f"Table {path} is a folder without files.", remedy="Check the path.")
-        return found
-    if path.exists():
-        return [path]
-    if glob.has_magic(str(path)):
-        base = Path(path.anchor or ".")
-        matches = sorted(base.glob(str(path.relative_to(base))))
-        found = [match for match in matches if match.name[0] not in "._" and match.is_file()]
-        if not found:
-            raise TableError(f"No file matches {path}.", remedy="Check the pattern.")
-        return found
-    raise TableError(f"Table {path} does not exist.", remedy="Check the path.")
-
-
-def _format(path: Path) -> str:
-    with path.open("rb") as file:
-        return "parquet" if file.read(4) == b"PAR1" else "csv"
-
-
-def _open_parquet(path: Path, files: list[Path]) -> Table:
-    schemas = []
-    for file in files:
-        try:
-            schemas.append(papq.read_schema(file))
-        except (pa.ArrowException, OSError, UnicodeError) as error:
-            raise unreadable(file.name, error) from None
-    first = schemas[0]
-    for file, schema in zip(files, schemas, strict=True):
-        if {(field.name, field.type) for field in schema} != {(field.name, field.type) for field in first}:
-            raise _other_columns(path, files[0], file, "names and types of columns")
-    return Table(path.name, "parquet", first, path=path, parts=tuple(map(Part, files)))
-
-
-def _open_csv(path: Path, files: list[Path], separator: str | None, encoding: str | None) -> Table:
-    first = look_at(files[0], separator=separator, encoding=encoding)
-    parts = [Part(files[0], first.encoding)]
-    for file in files[1:]:
-        dialect = look_at(file, separator=first.separator, encoding=encoding)
-        if dialect.names != first.names:
-            raise _other_columns(path, files[0], file, "header lines")
-        parts.append(Part(file, dialect.encoding))
-    schema = pa.schema([(name, pa.string()) for name in first.names])
-    return Table(path.name, "csv", schema, path=path, dialect=first, parts=tuple(parts))
-
-
-def _other_columns(path: Path, first: Path, other: Path, what: str) -> TableError:
-    return TableError(
-        f"Table {path.name}: its parts {first.name} and {other.name} have different {what}.",
-        remedy="All parts of a table have the same columns; give a pattern that leaves other files out.",
-    )
+    if said.inside is not None and kind_of_first.name != "xlsx":
+        raise TableError(f"Table {path.name} has no sheets.", remedy="Name the file alone.")
+    stored = kind_of_first.reads.look(files, replace(how, inside=said.inside))
+    name = "standard input" if str(source) == STANDARD_INPUT else path.name
+    return Table(name, kind_of_first.name, stored.schema, path=path, dialect=stored.dialect, parts=stored.parts)
 
 
 def _open_memory(source: object) -> Table:
@@ -211,7 +151,7 @@ def _without_guessing(frame: Any) -> Any:
         return frame
     frame = frame.copy(deep=False)
     for name in objects:
-        values = _with_number_texts([_own_text(value) for value in frame[name]])
+        values = with_number_texts([own_text(value) for value in frame[name]])
         if not all(value is None or isinstance(value, date) for value in values):
             values = [repr(type(value)) if isinstance(value, date) else value for value in values]
         frame[name] = type(frame[name])(values, index=frame.index, dtype=object)
@@ -222,40 +162,6 @@ def _holds_objects(dtype: Any) -> bool:
     """Python objects, or a list of those (`category`), whose type Arrow would choose."""
     listed = getattr(dtype, "categories", None)
     return "object" in (dtype.name, getattr(getattr(listed, "dtype", None), "name", ""))
-
-
-def _with_number_texts(values: list[Any]) -> list[Any]:
-    places = [place for place, value in enumerate(values) if isinstance(value, float)]
-    if places:
-        numbers = np.array([values[place] for place in places], np.float64)
-        for place, text in zip(places, number_texts(value_array(numbers)).to_pylist(), strict=True):
-            values[place] = text
-    return values
-
-
-def _own_text(value: Any) -> Any:
-    """A Python object as text, a point in time as its own calendar day, and what stands for nothing as None.
-
-    Floats are left for Arrow to spell. The text of a value is what it would be in a column of its own type.
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # NaN is not itself
-        return None
-    value = value.item() if hasattr(value, "item") else value  # NumPy's own numbers
-    if isinstance(value, datetime):
-        return value.date()
-    if isinstance(value, date):
-        return value
-    if isinstance(value, Decimal):
-        return f"{value.normalize():f}" if value.is_finite() else str(value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, time):
-        return value.isoformat("microseconds")
-    if isinstance(value, str | int):
-        return str(value)
-    return repr(type(value))  # no kind of column takes it: it is refused, without showing it
 
 
 def check_names(table: Table) -> None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -70,3 +73,37 @@ def number_texts(array: pa.Array) -> pa.Array:
     integers = value_array(np.where(whole, held, 0).astype(np.int64)).cast(pa.string())
     spelled = pc.if_else(value_array(whole), integers, numbers.cast(pa.string()))
     return pc.if_else(pc.is_null(numbers, nan_is_null=True), null_of(pa.string()), spelled)
+
+
+def with_number_texts(values: list[Any]) -> list[Any]:
+    places = [place for place, value in enumerate(values) if isinstance(value, float)]
+    if places:
+        numbers = np.array([values[place] for place in places], np.float64)
+        for place, text in zip(places, number_texts(value_array(numbers)).to_pylist(), strict=True):
+            values[place] = text
+    return values
+
+
+def own_text(value: Any) -> Any:
+    """A Python object as text, a point in time as its own calendar day, and what stands for nothing as None.
+
+    Floats are left for Arrow to spell. The text of a value is what it would be in a column of its own type.
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:  # NaN is not itself
+        return None
+    value = value.item() if hasattr(value, "item") else value  # NumPy's own numbers
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    if isinstance(value, Decimal):
+        return f"{value.normalize():f}" if value.is_finite() else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, time):
+        return value.isoformat("microseconds")
+    if isinstance(value, str | int):
+        return str(value)
+    return repr(type(value))  # no kind of column takes it: it is refused, without showing it

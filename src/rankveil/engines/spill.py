@@ -59,7 +59,7 @@ class SpilledPiece(Piece):
     table: SpilledTable
 
     def batches(self, columns: Sequence[str], *, threads: bool = False) -> Iterator[pa.RecordBatch]:
-        return iter(self.table.segments[self.place].read().select(list(columns)).to_batches())
+        return iter(self.table.segments[self.place or 0].read().select(list(columns)).to_batches())
 
 
 class Spill:

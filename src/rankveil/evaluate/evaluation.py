@@ -22,7 +22,7 @@ from rankveil.evaluate.measuring import measure_all, measure_details, on_common_
 from rankveil.evaluate.results import Evaluation
 from rankveil.evaluate.scores import with_scores
 from rankveil.methods import method_named
-from rankveil.write import CERTIFICATE_NAME
+from rankveil.write import CERTIFICATE_NAME, RELEASE_NAMES
 
 Progress = Callable[[str], None]
 
@@ -52,6 +52,7 @@ def evaluate(
         row_aligned = (method_named(plan.release.method) if certificate is None else certificate).row_aligned
     progress("reading the table and the release")
     opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
+    plan = plan.over(opened.schema.names)
     schema = declare(plan, opened)
     original = encode(opened, schema)
     opened_release = open_table(release, separator=plan.table.separator).unescaped(schema.names)
@@ -83,7 +84,7 @@ def release_file(path: Path) -> Path:
     """The release itself, where the folder of a release is named."""
     if not path.is_dir() or any(path.glob("part-*")):  # a file, or a release in parts
         return path
-    for name in ("release.csv", "release.parquet"):
+    for name in RELEASE_NAMES:
         if (path / name).exists():
             return path / name
     raise TableError(f"The folder {path} holds no release.", remedy="Name the file, or a folder that release wrote.")

@@ -41,6 +41,7 @@ def plan_files(plan: Plan, schema: Schema) -> dict[str, str]:
     public = Plan.from_dict(
         {
             "release": {key: said[key] for key in ("method", "epsilon", "delta")},
+            "exact": plan.exact,
             "publication": content["publication"],
             "table": {"decimal": content["table"]["decimal"]},
             **{key: content[key] for key in ("impossible", "rule", "interest")},

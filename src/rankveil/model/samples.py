@@ -8,12 +8,15 @@ from typing import Literal
 
 import pyarrow as pa
 
+from rankveil.declare import Plan
 from rankveil.declare.domain import Grid
 from rankveil.errors import OutputError, PlanError
+from rankveil.formats import FORMATS, format_of_ending
 from rankveil.model.kept import Model
+from rankveil.model.plan import PLAN_NAME
 from rankveil.noise import RandomSource
 from rankveil.temporary import temporary_file
-from rankveil.write import FileFormat, recover, write_rows
+from rankveil.write import FileFormat, recover, released_columns, said_by, write_rows
 
 
 def write_samples(
@@ -31,7 +34,7 @@ def write_samples(
         raise PlanError(f"{sets} sets cannot be drawn.", cost="", remedy="Ask for 1 set or more.")
     numbers = [f"-{number:0{len(str(sets))}}" for number in range(1, sets + 1)] if sets > 1 else [""]
     files = [out.with_name(f"{out.stem}{number}{out.suffix}") for number in numbers]
-    form = _format(model, out)
+    form = _format(model, out, rows)
     taken = [path for path in files if path.is_dir() or (os.path.lexists(path) and not overwrite)]
     if taken:
         raise OutputError(f"{taken[0]} is already there.", remedy="Choose another name, or say --overwrite.")
@@ -50,11 +53,19 @@ def write_samples(
     return files
 
 
-def _format(model: Model, out: Path) -> FileFormat:
+def _format(model: Model, out: Path, rows: int) -> FileFormat:
     grids = [column.domain for column in model.schema.columns if isinstance(column.domain, Grid)]
     decimal: Literal[".", ","] = "," if any(grid.marks.decimal == "," for grid in grids) else "."
-    if out.suffix == ".parquet":
-        return FileFormat("parquet", decimal=decimal)
-    if out.suffix == ".csv":
-        return FileFormat("csv", ";" if decimal == "," else ",", decimal=decimal)
-    raise PlanError(f"{out.name} says no format.", cost="", remedy="Let its name end with .csv or .parquet.")
+    form = format_of_ending(out.name)
+    if form is None:
+        endings = ", ".join(f".{each.name}" for each in FORMATS.values() if each.released_as is None)
+        raise PlanError(f"{out.name} says no format.", cost="", remedy=f"Let its name end with one of {endings}.")
+    refused = form.writes.refuse(released_columns(model.schema), rows)
+    if refused is not None:
+        raise PlanError(f"{out.name} cannot be written: {refused}.", cost="", remedy="Choose another format.")
+    return FileFormat(
+        form.name,
+        ";" if decimal == "," else ",",
+        decimal=decimal,
+        said=said_by(Plan.parse(model.plan_files[PLAN_NAME])),
+    )

@@ -79,12 +79,15 @@ def advice(plan: Plan) -> list[str]:
     return [] if found is None else [found.words]
 
 
+_THEN = "Computed with the guesses below: delete this with them."
+
+
 def remark(plan: Plan) -> list[str]:
     """The same as lines of a draft. The figures follow from its guesses, so the lines go when they go."""
     return [
         line
         for words in advice(plan)
-        for line in textwrap.wrap(f"{words} Computed with the guesses below: delete this with them.", 110)
+        for line in textwrap.wrap(f"{words} {_THEN if plan.guesses else str()}".strip(), 110)
     ]
 
 

@@ -27,6 +27,26 @@ def flat_taxonomy(labels: Sequence[str], *, name: str = "list of categories") ->
     return Taxonomy({label: [root] for label in labels} | {root: []}, labels, name=name)
 
 
+def prefix_taxonomy(labels: Sequence[str], lengths: Sequence[int], *, name: str = "list of categories") -> Taxonomy:
+    """Labels below groups of equal first characters, narrow below broad; without lengths a flat list.
+
+    >>> prefix_taxonomy(["I21.0", "I21.1", "J45"], [1, 3]).edges["I21.0"]
+    ('I21…',)
+    """
+    flat = flat_taxonomy(labels, name=name)
+    (root,) = (node for node, above in flat.edges.items() if not above)
+    parents: dict[str, list[str]] = {root: []}
+    for label in labels:
+        below = root
+        for length in lengths:
+            if len(label) > length or (len(label) == length and length != lengths[-1]):
+                group = f"{label[:length]}…"
+                parents.setdefault(group, [below])
+                below = group
+        parents[label] = [below]
+    return Taxonomy(parents, labels, name=name)
+
+
 def read_taxonomy(path: Path, *, label_file: Path | None = None, labels: Sequence[str] | None = None) -> Taxonomy:
     """Read a taxonomy file of either form.
 

@@ -107,7 +107,9 @@ def columns(read: Certificate, path: Path) -> str:
 
 
 def opened(read: Certificate, path: Path) -> Table:
-    """The table, its separator read from what follows the first column's name, for it may be an unusual one."""
+    """The table, the separator of a text file read from what follows the first column's name, for it may be unusual."""
+    if read.release is not None and read.release.format != "csv":
+        return open_table(path)
     name = read.columns[0].name if len(read.columns) > 1 else ""
     with path.open("rb") as file:
         header = file.readline(1 << 20).decode(errors="replace")
@@ -116,7 +118,7 @@ def opened(read: Certificate, path: Path) -> Table:
     for spelt in (name, quoted, "'" + name, quoted[:1] + "'" + quoted[1:]):  # an apostrophe: formulas escaped
         separator = header[len(spelt) : len(spelt) + 1]
         if name and header.startswith(spelt) and separator.isascii() and separator not in ("", "\r", "\n", '"'):
-            return open_table(path, separator=separator).unescaped(declared)  # of no effect on a Parquet file
+            return open_table(path, separator=separator).unescaped(declared)
     return open_table(path).unescaped(declared)
 
 

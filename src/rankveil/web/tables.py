@@ -106,9 +106,11 @@ def _begin(
         text = draft(table)
         guesses = len(Plan.parse(text, name="draft").guesses)
     else:
-        given = Plan.load(plan)
-        table = open_table(path, separator=given.table.separator, encoding=given.table.encoding)
-        text, guesses = _with_own_files(given, _content(plan).decode("utf-8-sig"), folder), len(given.guesses)
+        brought = Plan.load(plan)
+        table = open_table(path, separator=brought.table.separator, encoding=brought.table.encoding)
+        given = brought.over(table.schema.names)
+        text = plan_toml(given) if brought.has_patterns else _content(plan).decode("utf-8-sig")
+        text, guesses = _with_own_files(given, text, folder), len(given.guesses)
         declare(given, table)  # refuses a plan that is not about this table
     state = State(
         table=str(path),

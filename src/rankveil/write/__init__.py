@@ -2,7 +2,7 @@
 
 decode.py   released codes as Arrow values
 ahead.py    batches made by several threads and handed on in order, a few at a time
-files.py    batches as the bytes of a CSV or Parquet file, and their fingerprint
+files.py    batches as the bytes of a file of any format, and their fingerprint
 folder.py   the folder a release goes to, as one file or in parts
 spread.py   parts written side by side by many workers
 publish.py  all of this as an engine sees fit: here or by many workers
@@ -12,7 +12,7 @@ small.py    small files (plans, results), whole or not at all
 """
 
 from rankveil.write.ahead import as_arrow
-from rankveil.write.files import FileFormat, Written, write_rows
+from rankveil.write.files import FileFormat, Said, Written, released_columns, said_by, write_rows
 from rankveil.write.folder import OutputFolder, fingerprints, write_folder
 from rankveil.write.publish import publish_files, publish_frame
 from rankveil.write.small import write_bytes, write_text
@@ -26,12 +26,15 @@ __all__ = [
     "WEIGHTS",
     "FileFormat",
     "OutputFolder",
+    "Said",
     "Written",
     "as_arrow",
     "fingerprints",
     "publish_files",
     "publish_frame",
     "recover",
+    "released_columns",
+    "said_by",
     "weights_table",
     "write_bytes",
     "write_folder",

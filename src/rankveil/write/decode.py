@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +18,8 @@ import pyarrow.compute as pc
 from rankveil.declare import Column, Schema
 from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.engines.arrays import value_array
+from rankveil.formats import Form
 
-Form = Literal[
-    "values",  # in the type of the column's kind
-    "listed",  # the same, but texts as places in one list of labels (dictionary arrays): for Parquet
-    "written",  # as a text file spells them: days by the plan's format, numbers with the plan's decimal mark
-    "texts",  # the same, all columns of few codes as texts, which saves spelling each value anew
-]
 FEW_CODES = 1 << 12  # a column of so many codes is decoded by a table
 
 
@@ -39,10 +33,6 @@ class ColumnDecoder:
         """The value of every code of a column of few codes."""
         domain = self.column.domain
         return None if domain.code_count > FEW_CODES else self._decoded(np.arange(domain.code_count))
-
-    @property
-    def few_codes(self) -> bool:
-        return self._values is not None
 
     def _decoded(self, codes: Codes) -> pa.Array:
         domain = self.column.domain
@@ -79,7 +69,3 @@ class Decoder:
         arrays = [decode(codes[decode.column.name]) for decode in self.columns]
         fields = [decode.column.field.with_type(array.type) for decode, array in zip(self.columns, arrays, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
-
-    @property
-    def of_few_codes(self) -> list[str]:
-        return [decode.column.name for decode in self.columns if decode.few_codes]

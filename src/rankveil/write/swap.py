@@ -30,10 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from rankveil.errors import OutputError
+from rankveil.formats import release_names
 from rankveil.temporary import sweep, temporary_folder
 
 CERTIFICATE_NAME = "certificate.json"
-RELEASE_NAMES = ("release.csv", "release.parquet")
+RELEASE_NAMES = release_names()
 MODEL_NAME = "model"  # a folder
 WEIGHTS_NAMES = ("weights.csv", "weights.parquet")
 _NAMES = (*RELEASE_NAMES, CERTIFICATE_NAME, *WEIGHTS_NAMES, MODEL_NAME)

@@ -101,7 +101,7 @@ def test_blanks_around_column_names_are_removed(write_table: Write) -> None:
 
 
 def test_rows_keep_their_order_over_many_blocks(write_table: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankveil.engines.table._BLOCK", 512)
+    monkeypatch.setattr("rankveil.formats.delimited._BLOCK", 512)
     path = write_table("x,y\n" + "".join(f"{i},v{i}\n" for i in range(2000)))
     assert len(list(open_table(path).batches())) > 10
     assert [int(row["x"]) for row in rows_of(path)] == list(range(2000))

@@ -27,6 +27,7 @@ class Given:
     def read(cls, path: Path, plan: Plan) -> tuple[Given, Plan]:
         """The table, and the plan with the separator that was found in the file."""
         table = open_table(path, separator=plan.table.separator, encoding=plan.table.encoding)
+        plan = plan.over(table.schema.names)
         declare(plan, table)
         cells: dict[str, list[Any]] = {name: [] for name in table.schema.names}
         for batch in table.batches():
@@ -34,7 +35,7 @@ class Given:
                 cells[name] += [_day(value) for value in column.slice(0, MOST_ROWS - len(cells[name])).to_pylist()]
             if all(len(column) >= MOST_ROWS for column in cells.values()):
                 break
-        text = table.format == "csv"
+        text = table.of_texts
         ways = [way for way in LOCAL_WAYS if not way.table and way.text == text and not (text and way.objects)]
         if table.dialect is not None:
             content = plan.model_dump()

@@ -58,6 +58,10 @@ class SparkEngine:
         """How many tasks can run at once."""
         return sessions.parallelism(self.spark)
 
+    @property
+    def in_parts(self) -> bool:
+        return True
+
     def refuse(self, reads_records: str | None, out: object) -> None:
         """Refuse what a cluster cannot do.
 

@@ -25,6 +25,7 @@ from rankveil.engines.spark import session as sessions
 from rankveil.engines.spark.tasks import pack_rows
 from rankveil.engines.table import Piece, Table
 from rankveil.errors import TableError
+from rankveil.formats.addresses import STANDARD_INPUT, is_address
 
 _SALTS = (0x52414E4B, 0x5645494C)  # two hashes of 64 bits each
 
@@ -99,6 +100,8 @@ def open_for_spark(spark: Any, source: object, *, separator: str | None, encodin
         return open_table(source, separator=separator, encoding=encoding)
     name = str(source)
     suffixes = {suffix.lower() for suffix in Path(name).suffixes}
+    if is_address(name) or name == STANDARD_INPUT:
+        return open_table(source, separator=separator, encoding=encoding)
     with sessions.spark_errors(f"Table {Path(name).name} cannot be read", TableError):
         if "://" not in name and Path(name).exists() and not suffixes & {".orc", ".json", ".jsonl"}:
             return open_table(source, separator=separator, encoding=encoding)

@@ -201,7 +201,7 @@ def _folded(work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 
 
 def _visible(piece: Piece) -> None:
-    if piece.part is not None and not piece.part.path.exists():
+    if piece.part is not None and piece.part.server is None and not piece.part.path.exists():
         raise errors.TableError(
             f"Table {piece.table.name}: an executor cannot see {piece.part.path.name}.",
             remedy="Put the table where the driver and all executors find it under the same path, or let Spark read it:"

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from rankveil.declare.plan_file import toml_text
 
 _MOST_COUNTED = 1 << 18  # different values; of more the first ones are counted
 _FEWEST = 30  # different values of an identifier
@@ -58,6 +56,8 @@ class Identifier:
     def of(cls, name: str, found: Values) -> Identifier | None:
         """None where it does not look like one. `found` are labels or whole numbers."""
         different = len(found.counts)
+        if _years(name, found.counts):
+            return None
         unique = different >= _HARDLY_REPEATED * found.rows
         like_ids = (unique and _like_files(found.counts)) or (different >= _MANY * found.rows and _coded(found.counts))
         if different < _FEWEST or not (_NAME.search(_words(name)) or like_ids):
@@ -82,6 +82,11 @@ def _like_files(counts: Mapping[str, int]) -> bool:
     return (len(lengths) == 1 and min(lengths) >= _LONG) or max(numbers) - min(numbers) < 1.5 * len(numbers)
 
 
+def _years(name: str, counts: Mapping[str, int]) -> bool:
+    telling = re.search(r"year|jahr|ann[eé]e|año|yr", name.lower()) is not None
+    return telling and all(re.fullmatch(r"(1[89]|20|21)\d\d", text) for text in counts)
+
+
 def _coded(counts: Mapping[str, int]) -> bool:
     """Letters and digits together, as in p0017: neither names nor numbers."""
     return all(text.isalnum() and not text.isalpha() and not text.isdecimal() for text in counts)
@@ -96,19 +101,18 @@ def _enough(found: Values) -> int:
     return _MOST_ROWS
 
 
-def privacy_lines(found: list[Identifier]) -> Iterator[str]:
-    """What a draft asks about persons with several rows; nothing where nobody seems to have several."""
+def persons_of(found: list[Identifier]) -> tuple[dict[str, str | int], list[str]]:
+    """What a draft proposes and asks about persons with several rows; nothing where nobody seems to have several."""
     repeated = sorted((each for each in found if each.repeated), key=lambda each: -each.different)
     if not repeated:
-        return
+        return {}, []
     first, *others = repeated
-    yield "[privacy]"
-    yield f"# {first.name}: {first.why()}."
-    yield "# If it is, all rows of one are protected together by the two lines below, and surplus rows are left out:"
-    yield "# choose rows_per_person by what the table is for. If not, or if rows are to be protected one by one, delete"
-    yield "# this part."
+    asked = [
+        f"{first.name}: {first.why()}.",
+        "If it is, all rows of one are protected together by the two lines below, and surplus rows are left out:",
+        "choose rows_per_person by what the table is for. If not, or if rows are to be protected one by one, delete",
+        "this part.",
+    ]
     if others:
-        yield f"# Also like this: {', '.join(each.name for each in others)}. The unit is one of them."
-    yield f"person = {toml_text(first.name)}"
-    yield f"rows_per_person = {first.rows_per_person}"
-    yield 'unconfirmed = ["person", "rows_per_person"]'
+        asked.append(f"Also like this: {', '.join(each.name for each in others)}. The unit is one of them.")
+    return {"person": first.name, "rows_per_person": first.rows_per_person}, asked

@@ -1,44 +1,29 @@
-"""What a draft proposes beyond kinds and limits: special values, and columns that follow from others.
+"""Columns of a draft that follow from others.
 
 Guarantee    None, on purpose, as for all of a draft: proposals are read from the data and marked as guesses.
-Special      -1 to -9, -99, 99, 999 and the like that lie apart from all other values of their column.
 Derived      One column decides another in every row: by a constant sum or difference, by bands, or value by value.
              Only columns of few values are compared, and only where that can hardly be chance.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rankveil.declare.plan_file import toml_key, toml_text
-
-_SPECIAL = re.compile(r"-[1-9]|-?(9{2,6}|8{2,6}|7{2,6})")
-_BEYOND = Decimal("1.2")  # times the largest other value
 _MOST_COLUMNS = 60
 _ROWS_PER_VALUE = 20  # of the column that decides
 _FEWEST_OTHERS = 10  # rows beside the most common value of the one that is decided
 _MOST_BANDS = 20
-_ZERO = Decimal(0)
 
-
-def looks_special(text: str) -> bool:
-    return _SPECIAL.fullmatch(text) is not None
-
-
-def special_values(odd: Iterable[Decimal], smallest: Decimal, largest: Decimal) -> list[Decimal]:
-    """Those of the odd values that lie apart from all others."""
-    return sorted(
-        number for number in odd if (number < 0 <= smallest) or (number > 0 and number > _BEYOND * max(largest, _ZERO))
-    )
+Said = dict[str, Any]  # what a plan says of a derived column
 
 
 @dataclass(frozen=True)
@@ -77,9 +62,9 @@ class Decisions:
             if (seen.sum(axis=1) > 1).any():
                 del self._seen[first, second]
 
-    def lines(self) -> dict[str, str]:
+    def found(self) -> dict[str, Said]:
         """For each column that another decides: what the plan says of it."""
-        order, found = list(self.columns), dict[str, str]()
+        order, found = list(self.columns), dict[str, Said]()
         for second in order:
             deciding = [
                 first
@@ -99,7 +84,7 @@ class Decisions:
         rows, values = int(counts.sum()), len(self.columns[first].texts)
         return rows >= _ROWS_PER_VALUE * values and rows - int(counts.max()) >= _FEWEST_OTHERS
 
-    def _said(self, first: str, second: str) -> str | None:
+    def _said(self, first: str, second: str) -> Said | None:
         a, b, seen = self.columns[first], self.columns[second], self._seen[first, second]
         decided = seen.argmax(axis=1)  # missing is the last place on both sides
         places = [place for place in range(len(a.texts)) if seen[place].any()]
@@ -109,10 +94,9 @@ class Decisions:
         if a.numbers is not None:
             return self._of_numbers(first, places, decided, b) if whole else None
         values = [(a.texts[place], b.texts[decided[place]]) for place in places if decided[place] < len(b.texts)]
-        listed = ", ".join(f"{toml_key(key)} = {_written(text, b)}" for key, text in values)
-        return f"{{ from = [{toml_text(first)}], values = {{ {listed} }} }}"
+        return {"from": [first], "values": {key: text if b.labelled else int(text) for key, text in values}}
 
-    def _of_numbers(self, first: str, places: Sequence[int], decided: NDArray[np.int64], b: Few) -> str | None:
+    def _of_numbers(self, first: str, places: Sequence[int], decided: NDArray[np.int64], b: Few) -> Said | None:
         a = self.columns[first]
         numbers = np.array(a.numbers)[places]
         if b.numbers is not None:
@@ -120,7 +104,7 @@ class Decisions:
             name = first if first.isidentifier() else f"`{first}`"
             for total, said in ((others + numbers, "{0} - {1}"), (others - numbers, "{1} + {0}")):
                 if (total == total[0]).all():
-                    return f"{{ by = {toml_text(said.format(total[0], name))} }}"
+                    return {"by": said.format(total[0], name)}
         order = np.argsort(numbers)
         starts = [place for place, _ in _runs([int(decided[places[each]]) for each in order])]
         if not 1 < len(starts) <= min(_MOST_BANDS, len(places) // 2):
@@ -128,12 +112,8 @@ class Decisions:
         bands = [int(numbers[order[place]]) for place in starts]
         if a.lower is not None:
             bands[0] = min(bands[0], int(a.lower))
-        labels = ", ".join(toml_text(b.texts[decided[places[order[place]]]]) for place in starts)
-        return f"{{ from = [{toml_text(first)}], bands = {bands}, labels = [{labels}] }}"
-
-
-def _written(text: str, few: Few) -> str:
-    return toml_text(text) if few.labelled else text
+        labels = [b.texts[decided[places[order[place]]]] for place in starts]
+        return {"from": [first], "bands": bands, "labels": labels}
 
 
 def _runs(values: Sequence[int]) -> Iterator[tuple[int, int]]:
