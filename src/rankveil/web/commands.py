@@ -26,9 +26,12 @@ def to_open(state: State) -> list[str]:
 
 
 def to_draft(state: State) -> list[str]:
-    if state.plan_source is not None or not state.guessed_at_start:
+    if state.plan_source is not None or not (state.guessed_at_start or state.codebooks):
         return ["# save the plan below as plan.toml", *to_look(state)]
-    return [_line("rankveil", "init", table_argument(state), "--out", "plan.toml"), "# then edit plan.toml as below"]
+    documents = [word for name, _ in state.codebooks for word in ("--codebook", name)]
+    documents += ["--extract"] if state.extract else []
+    drafted = _line("rankveil", "init", table_argument(state), *documents, "--out", "plan.toml")
+    return [drafted, "# then edit plan.toml as below"]
 
 
 def to_look(state: State) -> list[str]:

@@ -73,6 +73,8 @@ class State:
     versions: dict[str, int] = field(default_factory=dict)
     identity: dict[str, Any] = field(default_factory=dict)  # budget.py: the table's name in the ledger
     owner: str = ""  # the server that last had it open
+    codebooks: list[list[str]] = field(default_factory=list)  # the draft's: name, and SHA-256 of what it held
+    extract: bool = False  # the table has only some of the variables of its codebooks
 
 
 class Working:

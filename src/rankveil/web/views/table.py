@@ -11,6 +11,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from rankveil.errors import RankveilError, TableError
+from rankveil.formats import FORMATS
 from rankveil.ledger import Ledger, default_ledger_path, identities
 from rankveil.web.budget import content_identities, open_dialect
 from rankveil.web.columns import guesses_left
@@ -22,7 +23,9 @@ from rankveil.web.tables import REMOVE_COPY, example, open_path, open_upload, sa
 
 
 def start_page(ask: Ask) -> Response:
-    return ask.page("start.html.jinja", sessions=[_summary(working) for working in ask.site.home.workings()])
+    sessions = [_summary(working) for working in ask.site.home.workings()]
+    endings = sorted({"." + ending.split(".")[-1] for each in FORMATS.values() for ending in each.endings})
+    return ask.page("start.html.jinja", sessions=sessions, endings=endings)
 
 
 def _summary(working: Working) -> dict[str, Any]:
@@ -57,6 +60,8 @@ def open_page(ask: Ask) -> Response:
         plans[0] if plans else None,
         ask.small_files("taxonomies"),
         ask.site.owner,
+        codebooks=ask.small_files("codebook"),
+        extract=ask.text("extract") == "on",
     )
     with Ledger(ask.site.ledger or default_ledger_path()) as book:
         content_identities(working, book)  # remembered, while the copy is there
