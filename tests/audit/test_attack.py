@@ -176,6 +176,15 @@ def test_every_method_with_a_guarantee_is_shown_with_the_same_bound_and_syntheti
                 assert column.worst <= column.bound
 
 
+def test_methods_that_do_not_keep_to_special_values_are_left_out_with_the_reason() -> None:
+    columns = {"size": integer(1000, more="special = [-9]"), "job": category(JOBS)}
+    own = rv.Plan.parse(plan_text(columns, method="synthetic", k=4))
+    result = rv.attack(people(), own, sample=2, source=SeededSource(11))
+    assert [entry.method for entry in result.methods] == ["synthetic"]
+    assert set(result.skipped) == set(METHODS) - {"synthetic"}
+    assert "special values" in result.skipped["aligned"]
+
+
 def test_the_picture_sets_what_was_not_attacked_apart_and_cuts_no_name() -> None:
     result = rv.attack(people(), plan(), sample=2, source=SeededSource(11))
     first, *_ = panels(result)

@@ -151,7 +151,7 @@ def test_the_first_rows_of_a_release_are_those_of_its_file(visitor: Visitor) -> 
 
 
 def test_the_example_comes_with_its_plan_and_nothing_to_confirm(visitor: Visitor) -> None:
-    assert "Open the example" in visitor.get("/").text
+    assert "Try the example" in visitor.get("/").text
     answer = visitor.post("/example")
     assert answer.status_code == 303
     working = visitor.home.workings()[0]

@@ -262,6 +262,13 @@ def _prepared(method: Method, plan: Plan, dataset: Dataset, source: RandomSource
 def _refuse_misfit(method: Method, plan: Plan) -> None:
     if plan.unit != A_ROW and method.name != "synthetic":
         raise PlanError(f"The method {method.name} does not protect {plan.unit.who}.", remedy="Attack synthetic.")
+    columns = plan.columns.values()
+    special = any(getattr(entry, "special", ()) or entry.derived is not None for entry in columns)
+    if (plan.rule or plan.impossible or special) and method.name != "synthetic":
+        raise PlanError(
+            f"The method {method.name} does not keep to rules, derived columns or special values.",
+            remedy="Attack synthetic.",
+        )
     if method.needs_clusters and plan.release.k is None:
         raise PlanError(f"The method {method.name} forms clusters and no k is given.", remedy="Give a k.")
     unbounded = [name for name, entry in plan.columns.items() if getattr(entry, "bounds", "public") == "private"]

@@ -40,7 +40,7 @@ def height(marks: Sequence[Mark]) -> int:
 
 def _groups(marks: Sequence[Mark]) -> int:
     """How many lines say that what follows was not attacked."""
-    return int(any(mark.measured for mark in marks) and not all(mark.measured for mark in marks))
+    return int(not all(mark.measured for mark in marks))
 
 
 def panel(marks: Sequence[Mark], *, before: float, bound: float | None, ranged: bool, about: str) -> str:
@@ -69,7 +69,7 @@ def panel(marks: Sequence[Mark], *, before: float, bound: float | None, ranged: 
     y = float(_TOP)
     ordered = sorted(marks, key=lambda mark: not mark.measured)
     for place, mark in enumerate(ordered):
-        if place and mark.measured != ordered[place - 1].measured:
+        if not mark.measured and (not place or ordered[place - 1].measured):
             parts.append(f'<text class="group" x="0" y="{y + 14:.1f}">not attacked, only what ε allows:</text>')
             y += _ROW
         parts.append(_line(mark, y + _ROW / 2, across(before), across(mark.after), right))

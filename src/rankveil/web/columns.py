@@ -103,6 +103,11 @@ class Card:
         """Where the entry was taken from, if the plan says so: a codebook."""
         return str(self.entry.get("source") or "")
 
+    @property
+    def label(self) -> str:
+        """What the column is about, if the plan says so."""
+        return str(self.entry.get("label") or "")
+
 
 def _line_of(fact: Fact) -> str:
     if fact.label != "Labels":
@@ -201,8 +206,9 @@ def _facts(column: ColumnEntry) -> tuple[Fact, ...]:
         shown, more = tuple(labels[:_SHOWN_LABELS]), tuple(labels[_SHOWN_LABELS:])
         return Fact(label, value, entries, bool(guessed & set(entries)), shown, more)
 
+    source = (fact("Source", entry["source"], "source"),) if entry.get("source") else ()
     if entry["kind"] == "drop":
-        return (fact("Kind", "left out of the release", "kind"),)
+        return (fact("Kind", "left out of the release", "kind"), *source)
     found = [fact("Kind", KINDS[entry["kind"]], "kind")]
     if entry.get("bounds") == "private":
         found.append(fact("Limits", "found with a part of the budget", "lower", "upper", "bounds"))
@@ -220,13 +226,15 @@ def _facts(column: ColumnEntry) -> tuple[Fact, ...]:
         found.append(fact("Taxonomy", entry["taxonomy"], "taxonomy", "taxonomy_labels"))
     if entry.get("categories"):
         count = f"{len(entry['categories'])}{' in order' if entry['kind'] == 'ordinal' else ''}"
-        found.append(fact("Labels", count, "categories", labels=entry["categories"]))
+        meanings = entry.get("value_labels") or {}
+        labels = [f"{label} = {meanings[label]}" if label in meanings else label for label in entry["categories"]]
+        found.append(fact("Labels", count, "categories", labels=labels))
     if entry["null"] or "null" in guessed:
         words = "is a value of the column" if entry["null"] else "never: a table with missing values is refused"
         found.append(fact("Missing", words, "null"))
     if entry["role"] == "public":
         found.append(fact("Role", "public: kept as it is, protects nobody", "role"))
-    return tuple(found)
+    return (*found, *source)
 
 
 def confirmed(entry: dict[str, Any], entries: Sequence[str]) -> dict[str, Any]:
@@ -272,13 +280,21 @@ def entry_from(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: s
     Nothing is left unconfirmed, but for labels that were read from the data and stand as they were proposed: who fills
     in and saves the form has said what holds.
     """
+    entry = _entry(values, before, taxonomy)
+    # Who saves an entry as it was has changed nothing: it is still from the document it names.
+    same = all(_plain(value) == _plain(before.get(key)) for key, value in entry.items() if key != "unconfirmed")
+    return entry | ({"source": before["source"]} if same and before.get("source") else {})
+
+
+def _entry(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: str | None) -> dict[str, Any]:
     kind = values["kind"]
     entry: dict[str, Any] = {"kind": kind}
+    entry |= {"label": before["label"]} if before.get("label") else {}
     if kind == "drop":
         return entry
     weight = before.get("role") == "weight" and kind in ("integer", "number")
     entry |= {"null": values["null"], "role": "public" if values["public"] else "weight" if weight else "protected"}
-    kept = ("derived", "special") if before.get("kind") == kind else ("derived",)
+    kept = ("derived", "special", "value_labels", "prefixes") if before.get("kind") == kind else ("derived",)
     entry |= {key: before[key] for key in kept if before.get(key)}
     if kind in ("integer", "number"):
         entry |= {"scale": values["scale"] or "linear", "clamp": values["clamp"]}
