@@ -118,6 +118,13 @@ def test_a_column_that_cannot_be_read_as_its_kind_is_counted_not_refused(visitor
     assert shown(visitor.get(f"/w/{working.id}/columns?show=misfits").text) == ["name"]
 
 
+def test_a_column_that_is_left_out_is_confirmed_by_htmx_as_well(visitor: Visitor) -> None:
+    working = visitor.upload()
+    data = {"action": "confirm", "version": "0", "from": "line"}
+    answer = visitor.post(f"/w/{working.id}/columns/0", data, headers={"hx-request": "true"})
+    assert (answer.status_code, "name saved. 8 guesses left." in answer.text) == (200, True)
+
+
 # Filter
 
 
