@@ -110,7 +110,9 @@ def _fits(one: Card, look: Any, text: str, show: str) -> bool:
         "misfits": look is not None and bool(look.misfits),
         **{kind: one.kind == kind for kind in KINDS},
     }.get(show, True)
-    return kept and all(word in f"{one.name} {one.label} {KINDS[one.kind]}".casefold() for word in text.casefold().split())
+    return kept and all(
+        word in f"{one.name} {one.label} {KINDS[one.kind]}".casefold() for word in text.casefold().split()
+    )
 
 
 def _ticked(values: Mapping[str, Any], filtered: list[Card], *, everything: bool) -> set[int]:
