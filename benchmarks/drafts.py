@@ -262,14 +262,10 @@ def judge(judged: Judged) -> Iterator[Finding]:
         if true.labels:
             yield Finding(judged.name, column.name, "labels", set(listed) == set(true.labels), f"{len(listed)} labels")
         if true.ordered:
-            yield Finding(
-                judged.name, column.name, "order", listed == list(true.labels), "as drafted" if listed else "none"
-            )
+            yield Finding(judged.name, column.name, "order", listed == list(true.labels), "as drafted" if listed else "none")
         if {"integer", "number"} & true.kinds:
             special = {str(value) for value in said.get("special", ())}
-            yield Finding(
-                judged.name, column.name, "special", special == true.special, ", ".join(sorted(special)) or "none"
-            )
+            yield Finding(judged.name, column.name, "special", special == true.special, ", ".join(sorted(special)) or "none")
     person = made.parts["privacy"].entries.get("person")
     yield Finding(judged.name, "[privacy]", "person", person == judged.person, str(person))
 

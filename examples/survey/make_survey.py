@@ -198,9 +198,7 @@ def table_schema(asked: list[Question]) -> dict[str, Any]:
 def csvw(asked: list[Question]) -> dict[str, Any]:
     columns = []
     for each in asked:
-        typed: dict[str, Any] = {
-            "base": {"integer": "integer", "number": "decimal", "date": "date"}.get(each.type, "string")
-        }
+        typed: dict[str, Any] = {"base": {"integer": "integer", "number": "decimal", "date": "date"}.get(each.type, "string")}
         if each.codes:
             typed["format"] = "|".join(each.codes)
         elif each.low:
@@ -208,11 +206,7 @@ def csvw(asked: list[Question]) -> dict[str, Any]:
         column = {"name": each.name, "titles": each.name, "dc:title": each.label, "datatype": typed}
         columns.append({**column, "null": ["", *each.missing]} if each.missing else column)
     context = "http://www.w3.org/ns/csvw"
-    return {
-        "@context": context,
-        "url": "survey.csv",
-        "tableSchema": {"columns": columns, "primaryKey": "respondent_id"},
-    }
+    return {"@context": context, "url": "survey.csv", "tableSchema": {"columns": columns, "primaryKey": "respondent_id"}}
 
 
 def sdv(asked: list[Question]) -> dict[str, Any]:
@@ -253,8 +247,7 @@ def write_sav(path: Path, asked: list[Question], answers: dict[str, list[str]]) 
         column_labels=[each.label for each in asked],
         variable_value_labels={
             each.name: {
-                (float(code) if each in numeric else code): label
-                for code, label in {**each.codes, **each.missing}.items()
+                (float(code) if each in numeric else code): label for code, label in {**each.codes, **each.missing}.items()
             }
             for each in asked
             if each.codes or each.missing

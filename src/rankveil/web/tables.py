@@ -51,7 +51,10 @@ class Codebooks:
         return [[path.name, hashlib.sha256(_content(path)).hexdigest()] for path in self.paths]
 
 
-def open_path(home: Home, table: Path, plan: Path | None, owner: str, codebooks: Codebooks = Codebooks()) -> Working:
+NO_CODEBOOKS = Codebooks()
+
+
+def open_path(home: Home, table: Path, plan: Path | None, owner: str, codebooks: Codebooks = NO_CODEBOOKS) -> Working:
     """The working session of a table named at the start: an earlier one if nothing has changed, else a new one."""
     table = table.resolve()
     digest = None if plan is None else hashlib.sha256(_content(plan)).hexdigest()
