@@ -50,7 +50,7 @@ def _of_a_draft(browser: Any, folder: Path) -> None:
         page = _opened(browser, server)
         page.set_input_files("#table", table)
         page.get_by_role("button", name="Open").click()
-        page.get_by_role("button", name="Confirm all of age").click()
+        page.get_by_role("button", name="Confirm 3 guesses of age").click()
         page.wait_for_selector("#column-0:not(.unsure)")
         _take(page, "web-columns")
         page.context.close()

@@ -107,7 +107,9 @@ class Visitor:
 
     def post(self, path: str, data: Mapping[str, Any] | None = None, **named: Any) -> Any:
         headers = {"origin": f"http://{HOST}", **named.pop("headers", {})}
-        return self.client.post(self.door.path + path, data=data, headers=headers, **named)
+        answer = self.client.post(self.door.path + path, data=data, headers=headers, **named)
+        again = answer.headers.get("location", "")
+        return self.client.get(again) if "again=" in again else answer  # a refused form is shown by its page
 
     @property
     def cookie(self) -> str | None:

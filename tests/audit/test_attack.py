@@ -18,7 +18,7 @@ from rankveil.audit.attack import Attack, MethodAttack
 from rankveil.errors import PlanError, TableError
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
-from rankveil.report.attack import cell, percent
+from rankveil.report.attack import cell, panels, percent
 from tests.support import Ran, category, files_in, integer, plan_text
 
 PUBLISHED = [name for name, method in METHODS.items() if not method.differentially_private]
@@ -155,6 +155,46 @@ def test_the_page_about_the_attack_view_shows_what_the_example_gives() -> None:
     assert (root / "docs" / "figures" / "attack.svg").exists() and "figures/attack.svg" in page
 
 
+# What ε allows, beside what was found
+
+
+def test_every_method_with_a_guarantee_is_shown_with_the_same_bound_and_synthetic_with_nothing_else() -> None:
+    result = rv.attack(people(), plan(), sample=3, source=SeededSource(11))
+    by_name = {entry.method: entry for entry in result.methods}
+    bounds = {tuple(column.bound for column in by_name[name].columns) for name in SOUND}
+    assert len(bounds) == 1
+    synthetic = by_name["synthetic"]
+    assert not synthetic.was_attacked
+    assert [column.after for column in synthetic.columns] == [column.bound for column in synthetic.columns]
+    assert all(entry.was_attacked for name, entry in by_name.items() if name != "synthetic")
+    for name in set(SOUND) - {"synthetic"}:
+        for column in by_name[name].columns:
+            assert column.bound is not None
+            if column.measure == "range":
+                assert column.worst >= column.bound
+            else:
+                assert column.worst <= column.bound
+
+
+def test_methods_that_do_not_keep_to_special_values_are_left_out_with_the_reason() -> None:
+    columns = {"size": integer(1000, more="special = [-9]"), "job": category(JOBS)}
+    own = rv.Plan.parse(plan_text(columns, method="synthetic", k=4))
+    result = rv.attack(people(), own, sample=2, source=SeededSource(11))
+    assert [entry.method for entry in result.methods] == ["synthetic"]
+    assert set(result.skipped) == set(METHODS) - {"synthetic"}
+    assert "special values" in result.skipped["aligned"]
+
+
+def test_the_picture_sets_what_was_not_attacked_apart_and_cuts_no_name() -> None:
+    result = rv.attack(people(), plan(), sample=2, source=SeededSource(11))
+    first, *_ = panels(result)
+    attacked, bounded = first.picture.split("not attacked, only what ε allows:")
+    assert ">synthetic<" in bounded and ">synthetic<" not in attacked
+    assert all(f">{name}<" in first.picture for name in METHODS)
+    assert 'class="learnt' not in bounded, "no bar: nothing was found"
+    assert 'class="learnt' in attacked
+
+
 # The command
 
 
@@ -203,13 +243,14 @@ def test_the_json_twin_says_everything_that_the_table_says(
     assert [entry["method"] for entry in content["methods"]] == list(METHODS)
     assert content["skipped"] == {} and content["files"] == []
     for entry in content["methods"]:
-        assert set(entry) == {"method", "differentially_private", "basis", "says", "columns"}
+        assert set(entry) == {"method", "differentially_private", "basis", "says", "columns", "was_attacked"}
         size, job = entry["columns"]
-        assert set(size) == {"name", "kind", "measure", "values", "before", "after", "worst", "basis", "left"}
+        assert set(size) == {"name", "kind", "measure", "values", "before", "after", "worst", "basis", "bound", "left"}
         assert (size["name"], size["measure"], size["values"], size["before"]) == ("size", "range", 1001, 1.0)
         assert (job["name"], job["measure"], job["values"], job["before"]) == ("job", "chance", 5, 0.2)
         assert 0 < size["worst"] <= size["after"] <= 1 and 0 < job["after"] <= job["worst"] <= 1
         assert size["left"] is None and job["left"] is None
+        assert (size["bound"] is None) == (not entry["differentially_private"])
 
 
 def test_pictures_and_pages_say_internal_in_name_and_first_line(

@@ -93,6 +93,7 @@ class ColumnAttack:
     after: float  # median range, or mean chance, over the rows that were attacked
     worst: float  # the smallest range, or the largest chance
     basis: Basis
+    bound: float | None = None  # what ε allows at most, whoever attacks and however; methods with a guarantee only
     left: Left | None = None  # when one row is looked at
 
 
@@ -103,6 +104,7 @@ class MethodAttack:
     basis: Basis
     says: str
     columns: tuple[ColumnAttack, ...]
+    was_attacked: bool = True  # else `after` is the bound itself, and no attack was run
 
 
 @dataclass(frozen=True)
@@ -201,10 +203,19 @@ def _attacked(
                 float(np.median(values) if number else values.mean()),
                 float(values.min() if number else values.max()),
                 made.basis,
+                bounded(column, _odds(plan)).value if method.differentially_private else None,
                 _left(column, beliefs[0]) if single else None,
             )
         )
-    return MethodAttack(method.name, method.differentially_private, made.basis, made.says, tuple(columns))
+    return MethodAttack(
+        method.name, method.differentially_private, made.basis, made.says, tuple(columns), made.was_attacked
+    )
+
+
+def _odds(plan: Plan) -> float:
+    """The logarithm of what odds about a value are multiplied by at most, but for an outcome of probability δ."""
+    twice = plan.unit.neighbours == "add-remove"  # another value is one row less and one row more
+    return float(plan.release.epsilon) * (2 if twice else 1)
 
 
 def _left(column: Column, belief: Belief) -> Left:
@@ -231,6 +242,7 @@ class _Prepared:
     columns: tuple[Column, ...]
     basis: Basis
     says: str
+    was_attacked: bool = True
 
 
 def _prepared(method: Method, plan: Plan, dataset: Dataset, source: RandomSource) -> _Prepared:
@@ -245,16 +257,23 @@ def _prepared(method: Method, plan: Plan, dataset: Dataset, source: RandomSource
         return _lists(method, dataset, plan.release.k or 1, budget, source)
     if not method.differentially_private:
         return _published(method, dataset, plan.release.k or 1, budget, source)
-    twice = plan.unit.neighbours == "add-remove"  # another value is one row less and one row more
-    epsilon = float(budget.epsilon) * (2 if twice else 1)
+    twice, epsilon = plan.unit.neighbours == "add-remove", _odds(plan)
     caveat = "" if budget.delta is None else " With a δ, an outcome whose probability is about δ may say more."
     says = f"Not attacked: by its ε no attacker can multiply odds by more than {'e^2ε' if twice else 'e^ε'}.{caveat}"
-    return _Prepared(lambda row, column: bounded(column, epsilon), dataset.schema.protected, "upper bound", says)
+    attacker: Attacker = lambda row, column: bounded(column, epsilon)  # noqa: E731
+    return _Prepared(attacker, dataset.schema.protected, "upper bound", says, was_attacked=False)
 
 
 def _refuse_misfit(method: Method, plan: Plan) -> None:
     if plan.unit != A_ROW and method.name != "synthetic":
         raise PlanError(f"The method {method.name} does not protect {plan.unit.who}.", remedy="Attack synthetic.")
+    columns = plan.columns.values()
+    special = any(getattr(entry, "special", ()) or entry.derived is not None for entry in columns)
+    if (plan.rule or plan.impossible or special) and method.name != "synthetic":
+        raise PlanError(
+            f"The method {method.name} does not keep to rules, derived columns or special values.",
+            remedy="Attack synthetic.",
+        )
     if method.needs_clusters and plan.release.k is None:
         raise PlanError(f"The method {method.name} forms clusters and no k is given.", remedy="Give a k.")
     unbounded = [name for name, entry in plan.columns.items() if getattr(entry, "bounds", "public") == "private"]

@@ -12,6 +12,10 @@ from rankveil.cli.output import PATH
 @click.command("web")
 @click.argument("table", type=PATH, required=False)
 @click.option("--plan", type=PATH, help="Begin with this plan instead of a draft.")
+@click.option(
+    "--codebook", "codebooks", type=PATH, multiple=True, help="Draft from this description of TABLE (see: init)."
+)
+@click.option("--extract", is_flag=True, help="The table has only some of the variables of its codebook.")
 @click.option("--out", type=PATH, help="Folder for releases; by default the page's private one.")
 @click.option("--ledger", type=PATH, help="Enter releases here instead of the user's ledger.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Listen on this port of 127.0.0.1; 0 is any that is free.")
@@ -23,6 +27,7 @@ from rankveil.cli.output import PATH
     metavar="MIB",
     help="The largest upload.",
 )
+@click.option("--demo", is_flag=True, help="Begin with the example that comes with rankveil: Adult, and its plan.")
 @click.option("--no-browser", is_flag=True, help="Print the address only; do not open a browser.")
 def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
     """Open the local page: draft and confirm a plan, look before you spend, release, evaluate.
@@ -32,13 +37,19 @@ def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
     are removed when it closes.
 
     \b
+      rankveil web --demo
       rankveil web people.csv
+      rankveil web survey.csv --codebook survey.xml
       rankveil web people.csv --plan plan.toml --out releases/
     """
     from rankveil.errors import MissingExtraError
 
     if options["plan"] is not None and options["table"] is None:
         raise click.UsageError("--plan needs a TABLE.")
+    if options["codebooks"] and (options["table"] is None or options["plan"] is not None):
+        raise click.UsageError("--codebook needs a TABLE, and no --plan.")
+    if options["demo"] and options["table"] is not None:
+        raise click.UsageError("--demo brings its own table: give either.")
     try:
         from rankveil.web.serve import Options, serve
     except ModuleNotFoundError as error:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
 
 from rankveil.audit.attack import Attack, ColumnAttack
-from rankveil.report.charts import GRID, INK, QUIET, SERIES, inline, picture
+from rankveil.report.attack_panels import Mark, height, panel, together
 from rankveil.report.render import page
 
-_SOUND, _PUBLISHED = "differentially private", "published, no guarantee"
-_PER_ROW = 2
-_ROW_HEIGHT = 19
 _SIGNS = {
     ("range", "upper bound"): "≥ ",
     ("chance", "upper bound"): "≤ ",
@@ -54,124 +51,80 @@ def heading(column: ColumnAttack) -> str:
 
 def as_svg(result: Attack) -> str:
     """One panel per column, one line per method. The first line says that it is internal."""
-    return f"<!-- {result.note} -->\n{picture(specification(result))}"
+    head = ("What an attacker who knows everyone else learns about one record", _attacked(result), *KEY, result.note)
+    shown = [(one.title, one.words, one.picture, one.height) for one in panels(result)]
+    return f"<!-- {result.note} -->\n{together(shown, head)}"
 
 
-def specification(result: Attack) -> dict[str, Any]:
-    """Bars start where the attacker was before the release: the longer the bar, the more was learnt."""
-    panels = [_panel(result, place) for place in range(len(result.methods[0].columns))] if result.methods else []
-    about = f"ε = {result.epsilon}" + ("" if result.k is None else f", k = {result.k}")
-    attacked = f"row {result.row}" if result.row is not None else f"{result.attacked_rows} rows"
-    return {
-        "title": {
-            "text": "What an attacker who knows everyone else learns about one record",
-            "subtitle": [
-                f"{about}; {attacked} of {result.rows:,} attacked. Bars start at what was known before the release:"
-                " no bar, nothing learnt. Hollow: a bound.",
-                "INTERNAL: computed from the original table. Do not publish.",
-            ],
-            "subtitleColor": QUIET,
-            "subtitleFontSize": 11,
-            "subtitlePadding": 4,
-            "offset": 14,
-            "fontSize": 14,
-        },
-        "vconcat": [
-            {"hconcat": panels[start : start + _PER_ROW], "spacing": 28} for start in range(0, len(panels), _PER_ROW)
-        ],
-        "spacing": 26,
-    }
+KEY = (
+    "Bars begin at what was known before the release: no bar, nothing learnt. Full dots: an attack was run and this is"
+    " what it found. Hollow dots: a bound.",
+    "Dashed line: ε lets no attacker on any method with a guarantee get beyond it. Blue: with a guarantee; orange:"
+    " published, without one.",
+)
 
 
-def _panel(result: Attack, place: int) -> dict[str, Any]:
-    columns = [(attack.method, attack.differentially_private, attack.columns[place]) for attack in result.methods]
-    values = [
-        {
-            "method": method,
-            "kind": _SOUND if sound else _PUBLISHED,
-            "before": column.before,
-            "after": column.after,
-            "label": "one value" if _is_one_value(column) else cell(column),
-            "limit": column.basis.endswith("bound") and not _is_one_value(column),
-        }
-        for method, sound, column in columns
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    words: str
+    picture: str
+    height: int
+
+
+def panels(result: Attack) -> list[Panel]:
+    """One picture per column."""
+    return [_panel(result, place) for place in range(len(result.methods[0].columns))] if result.methods else []
+
+
+def _panel(result: Attack, place: int) -> Panel:
+    columns = [(attack, attack.columns[place]) for attack in result.methods]
+    marks = [
+        Mark(
+            method=attack.method,
+            sound=attack.differentially_private,
+            after=column.after,
+            label="one value" if _is_one_value(column) else cell(column),
+            measured=attack.was_attacked,
+            is_bound=column.basis.endswith("bound") and not _is_one_value(column),
+        )
+        for attack, column in columns
     ]
-    first = columns[0][2]
-    ranged = first.measure == "range"
-    # The scale leaves room for a number left of the last dot.
-    start = min(0.1, min(column.after for _, _, column in columns) ** 1.4)
-    decades = math.ceil(-math.log10(start) - 1e-9)
-    ticks = [10.0**-power for power in range(0, decades + 1, 1 + decades // 5)]
-    scale: dict[str, Any] = {"type": "log", "domain": [start, 1], "nice": False} if ranged else {"domain": [0, 1]}
-    left_of_panel = place % _PER_ROW == 0
-    y: dict[str, Any] = {
-        "field": "method",
-        "type": "nominal",
-        "sort": [method for method, _, _ in columns],
-        "title": None,
-        "axis": {"labels": left_of_panel, "ticks": False, "domain": False, "labelLimit": 260, "labelColor": INK,
-                 "labelPadding": 8},
-    }  # fmt: skip
-    x_axis: dict[str, Any] = {
-        "format": "~%",
-        "labelFlush": False,
-        **({"values": ticks} if ranged else {"tickCount": 4}),
-    }
-    title = "range of values left (log)" if ranged else "chance given to the true label"
-    colour = {
-        "field": "kind", "type": "nominal", "title": None,
-        "scale": {"domain": [_SOUND, _PUBLISHED], "range": [SERIES[0], SERIES[1]]},
-        "legend": {"orient": "bottom", "symbolType": "circle", "symbolStrokeWidth": 0, "symbolOpacity": 1},
-    }  # fmt: skip
-    after = {"field": "after", "type": "quantitative", "title": title, "scale": scale, "axis": x_axis}
-    # Numbers stand beside the dot on the side where no bar is.
-    beside = {"align": "right", "dx": -9} if ranged else {"align": "left", "dx": 9}
-    return {
-        "title": {"text": first.name, "subtitle": f"{first.values:,} possible values", "subtitleColor": QUIET},
-        "width": 300,
-        "height": {"step": _ROW_HEIGHT},
-        "data": {"values": values},
-        "encoding": {"y": y},
-        "layer": [
-            {
-                "mark": {"type": "rule", "color": GRID, "strokeWidth": 1.5, "aria": False},
-                "encoding": {"x": {"datum": first.before, "type": "quantitative"}, "y": None},
-            },
-            {
-                "mark": {"type": "bar", "height": 5, "opacity": 0.45, "aria": False},
-                "encoding": {"x": after, "x2": {"field": "before"}, "color": colour},
-            },
-            {
-                "mark": {"type": "point", "size": 50, "opacity": 1, "strokeWidth": 1.8, "aria": False},
-                "encoding": {
-                    "x": after,
-                    "stroke": colour,
-                    "fill": {"condition": {"test": "datum.limit", "value": "white"}, **colour},
-                },
-            },
-            {
-                "mark": {"type": "text", "fontSize": 10, "color": INK, "baseline": "middle", **beside},
-                "encoding": {"x": after, "text": {"field": "label", "type": "nominal"}},
-            },
-        ],
-    }
+    first = columns[0][1]
+    bound = next((column.bound for _, column in columns if column.bound is not None), None)
+    about = f"{first.name}: " + "; ".join(f"{mark.method} {mark.label}" for mark in marks)
+    picture = panel(marks, before=first.before, bound=bound, ranged=first.measure == "range", about=about)
+    return Panel(first.name, f"{first.values:,} possible values", picture, height(marks))
+
+
+def _attacked(result: Attack) -> str:
+    about = f"ε = {result.epsilon}" + ("" if result.k is None else f", k = {result.k}")
+    attacked = f"row {result.row}" if result.row is not None else f"{result.attacked_rows:,} rows"
+    return f"{about}; {attacked} of {result.rows:,} attacked."
 
 
 def as_page(result: Attack) -> str:
-    """A page that needs nothing else: the picture, the numbers, and what they mean."""
+    """A page that needs nothing else: the pictures, the numbers, and what they mean."""
     left = [
         (attack.method, column.name, str(column.left))
         for attack in result.methods
         for column in attack.columns
         if column.left is not None
     ]
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for attack in result.methods:
+        reasons.setdefault((attack.basis, attack.says), []).append(attack.method)
     return page(
         "attack.html.jinja",
         title="Attack view",
         note=result.note,
         result=result,
+        about=_attacked(result),
         columns=result.methods[0].columns if result.methods else (),
-        picture=inline(specification(result), "What an attacker learns about one record, method by method"),
+        panels=panels(result),
+        attacked=[attack for attack in result.methods if attack.was_attacked],
+        bounded=[attack for attack in result.methods if not attack.was_attacked],
+        reasons=[(basis, says, methods) for (basis, says), methods in reasons.items()],
         left=left,
         legend=LEGEND,
         cell=cell,

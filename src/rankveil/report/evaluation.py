@@ -13,6 +13,7 @@ from rankveil.evaluate.subgroups import FEWEST_JUDGED
 from rankveil.report import figures
 from rankveil.report.charts import inline
 from rankveil.report.drawer import check_extra
+from rankveil.report.heat import MOST_COLUMNS
 from rankveil.report.render import environment, page
 from rankveil.report.reproduction import Reproduction, belongs, reproduction
 from rankveil.report.verdict import verdict
@@ -80,16 +81,16 @@ def _charts(evaluation: Evaluation) -> dict[str, Any]:
     ordered = [name for name in names if any(name in pair.columns for pair in correlated)]
     queries = evaluation.queries
     about_groups = [group for group in evaluation.subgroups if group.error is not None]
-    about_pairs = figures.of_pair_errors(evaluation.pairs, names)
-    about_correlations = figures.of_correlations(correlated, ordered)
     return {
         "columns": [
             _chart(each.bars, figures.of_distribution(each), f"Distribution of {each.column} before and after")
             for each in evaluation.distributions
         ],
-        "pairs": _chart(evaluation.pairs, about_pairs, "Heat map of the errors of all pairs of columns"),
+        "pairs": figures.of_pair_errors(evaluation.pairs, names) if evaluation.pairs else None,
+        "pair_columns": len(names),
+        "most_columns": MOST_COLUMNS,
         "strongest": figures.strongest_error(evaluation.pairs),
-        "correlations": _chart(correlated, about_correlations, "Heat map of rank correlations, original and release"),
+        "correlations": figures.of_correlations(correlated, ordered) if correlated else None,
         "queries": None
         if queries is None
         else inline(figures.of_queries(queries), "Answers of the release against those of the original"),

@@ -1,4 +1,4 @@
-"""The charts of an evaluation, as Vega-Lite specifications. Marks carry no spoken labels: these would spell values."""
+"""The charts of an evaluation: Vega-Lite specifications, and heat maps. Marks carry no spoken labels."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankveil.evaluate.results import Distribution, Intervals, PairResult, Queries, Subgroup
-from rankveil.report.charts import AFTER, BEFORE, GRID, INK, SERIES
+from rankveil.report.charts import AFTER, BEFORE, INK, SERIES
+from rankveil.report.heat import Cell, heat_map, worst_columns
 
 Spec = dict[str, Any]
 _WIDTH = 320  # of a column's chart with its labels: it fits a telephone unscaled
 _LABELS = 136
+# The fonts of the browser are not those the picture was measured with: labels get room to be wider.
+_PADDING = {"left": 18, "right": 6, "top": 4, "bottom": 4}
 _FIT = {"type": "fit-x", "contains": "padding"}
 _DAY = 86_400_000  # milliseconds
-_NUMBERED = 16  # tables of more columns show colours only
 _SHARE = {"format": "~%", "tickCount": 4}
 
 
@@ -34,6 +36,7 @@ def _label_bars(shown: Distribution) -> Spec:
     return {
         "width": _WIDTH,
         "autosize": _FIT,
+        "padding": _PADDING,
         "height": {"step": 19},
         "data": {"values": values},
         "encoding": {"y": y},
@@ -111,14 +114,19 @@ def _histogram(shown: Distribution) -> Spec:
     }
 
 
-def of_pair_errors(pairs: Sequence[PairResult], names: Sequence[str]) -> Spec:
+def of_pair_errors(pairs: Sequence[PairResult], names: Sequence[str]) -> str:
     """Total variation of every pair: the stronger the colour, the more rows would have to change."""
-    values = [
-        {"row": pair.columns[1], "column": pair.columns[0], "value": pair.total_variation, "kind": "error",
-         "text": f"{100 * pair.total_variation:.0f}"}
+    strongest = strongest_error(pairs)
+    cells = {
+        (pair.columns[1], pair.columns[0]): Cell(
+            pair.total_variation / strongest,
+            f"{100 * pair.total_variation:.0f}",
+            f"{100 * pair.total_variation:.1f} of 100 rows would have to change",
+        )
         for pair in pairs
-    ]  # fmt: skip
-    return _table(values, names[1:], names[:-1], strongest=strongest_error(pairs))
+    }
+    shown = worst_columns(names, cells)
+    return heat_map(shown[1:], shown[:-1], cells, "Heat map of the errors of pairs of columns")
 
 
 def strongest_error(pairs: Sequence[PairResult]) -> float:
@@ -126,52 +134,20 @@ def strongest_error(pairs: Sequence[PairResult]) -> float:
     return max(0.1, math.ceil(10 * max((pair.total_variation for pair in pairs), default=0) - 1e-9) / 10)
 
 
-def of_correlations(pairs: Sequence[PairResult], names: Sequence[str]) -> Spec:
+def of_correlations(pairs: Sequence[PairResult], names: Sequence[str]) -> str:
     """Rank correlations: of the original below the diagonal, of the release above it."""
-    values = []
+    cells: dict[tuple[str, str], Cell] = {}
     for pair in pairs:
         first, second = pair.columns
-        for row, column, value in ((second, first, pair.correlation), (first, second, pair.released_correlation)):
+        for row, column, value, whose in (
+            (second, first, pair.correlation, "original"),
+            (first, second, pair.released_correlation, "release"),
+        ):
             if value is not None:
                 text = f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # adding zero turns -0.00 into 0.00
-                kind = "negative" if value < 0 else "positive"
-                values.append({"row": row, "column": column, "value": abs(value), "kind": kind, "text": text})
-    return _table(values, names, names, strongest=1.0)
-
-
-def _table(values: list[dict[str, Any]], rows: Sequence[str], columns: Sequence[str], *, strongest: float) -> Spec:
-    numbered = len(columns) <= _NUMBERED
-    step = 34 if numbered else 20
-    axis: Spec = {"title": None}
-    look = {"ticks": False, "domain": False, "grid": False, "labelLimit": 120, "labelColor": INK, "labelPadding": 5}
-    cell: Spec = {
-        "mark": {"type": "rect", "aria": False, "stroke": GRID, "strokeWidth": 1},
-        "encoding": {
-            "fill": {
-                "field": "kind", "type": "nominal", "legend": None,
-                "scale": {"domain": ["error", "positive", "negative"], "range": [SERIES[0], SERIES[0], SERIES[1]]},
-            },
-            "fillOpacity": {
-                "field": "value", "type": "quantitative", "legend": None,
-                "scale": {"type": "sqrt", "domain": [0, strongest], "range": [0, 0.65], "clamp": True},
-            },
-        },
-    }  # fmt: skip
-    text: Spec = {
-        "mark": {"type": "text", "fontSize": 10, "color": INK, "aria": False},
-        "encoding": {"text": {"field": "text", "type": "nominal"}},
-    }
-    return {
-        "width": {"step": step},
-        "height": {"step": min(step, 26)},
-        "data": {"values": values},
-        "encoding": {
-            "x": {"field": "column", "type": "nominal", "sort": list(columns), **axis,
-                  "axis": {**look, "orient": "bottom", "labelAngle": -45}},
-            "y": {"field": "row", "type": "nominal", "sort": list(rows), **axis, "axis": look},
-        },
-        "layer": [cell, text] if numbered else [cell],
-    }  # fmt: skip
+                cells[row, column] = Cell(abs(value), text, f"{text} in the {whose}", negative=value < 0)
+    shown = worst_columns(names, cells)
+    return heat_map(shown, shown, cells, "Heat map of rank correlations, original and release")
 
 
 def of_queries(asked: Queries) -> Spec:

@@ -79,14 +79,16 @@ def census(path: Path) -> Records:
 
 def adult() -> Records:
     """The paper's four attributes, of the records that lack none of them."""
-    labels: dict[str, Domain] = {name: Nominal(read_taxonomy(_example(file))) for name, file in ADULT_LABELS.items()}
-    whole = pa.Table.from_batches(open_table(_example("adult.csv.gz")).batches())
+    labels: dict[str, Domain] = {
+        name: Nominal(read_taxonomy(example_file(file))) for name, file in ADULT_LABELS.items()
+    }
+    whole = pa.Table.from_batches(open_table(example_file("adult.csv.gz")).batches())
     present = [pc.not_equal(whole[name], _MISSING) for name in labels]
     kept = whole.select([*ADULT_NUMBERS, *labels]).filter(pc.and_(*present))
     return _numbers_and_labels(open_table(kept), ADULT_NUMBERS, labels)
 
 
-def _example(name: str) -> Path:
+def example_file(name: str) -> Path:
     """A file of examples/: in an installed package beside its modules, in a checkout where it lies."""
     package = Path(rankveil.__file__).parent
     for folder in (package / "examples", package.parents[1] / "examples"):

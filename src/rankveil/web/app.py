@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from rankveil import report
 from rankveil.web.guard import Guard
 from rankveil.web.site import SMALL_FORM, Site, View, answered
-from rankveil.web.views import columns, method, release, result, table
+from rankveil.web.views import ahead, columns, method, release, result, table
 
 _STATIC = Path(__file__).parent / "static"
 _LOOK = Path(report.__file__).parent / "look"
@@ -42,6 +42,7 @@ def _routes(site: Site) -> list[BaseRoute]:
     return [
         get("/", table.start_page),
         post("/tables", table.open_page, limit=site.upload_limit),
+        post("/example", table.open_example),
         get(session, lambda ask: ask.go(f"{ask.here}/columns")),
         get(f"{session}/table", table.table_page),
         post(f"{session}/table", table.give_again, limit=site.upload_limit),
@@ -49,11 +50,16 @@ def _routes(site: Site) -> list[BaseRoute]:
         get(f"{session}/columns", columns.columns_page),
         get(f"{session}/columns/{{place:int}}", columns.column_card),
         post(f"{session}/columns/{{place:int}}", columns.save_column),
+        post(f"{session}/columns/several", columns.save_columns),
         post(f"{session}/columns/table", columns.save_table),
         post(f"{session}/columns/privacy", columns.save_privacy),
         get(f"{session}/method", method.method_page),
         post(f"{session}/method", method.save_method),
         get(f"{session}/dry-run", method.dry_run),
+        get(f"{session}/method/compare", ahead.compare_page),
+        post(f"{session}/method/compare", ahead.compare),
+        get(f"{session}/method/attack", ahead.attack_page),
+        post(f"{session}/method/attack", ahead.attack),
         get(f"{session}/release", release.release_page),
         post(f"{session}/release", release.begin),
         post(f"{session}/cap", release.save_cap),
@@ -61,10 +67,10 @@ def _routes(site: Site) -> list[BaseRoute]:
         get(f"{one}/progress", release.progress),
         post(f"{one}/cancel", release.cancel),
         post(f"{one}/evaluate", result.evaluate),
-        post(f"{one}/compare", result.compare),
         get(f"{one}/files/{{name}}", result.download),
         get(f"{one}/report/{{name}}", result.report),
         Route("/static/{name}", _static, methods=["GET"]),
+        get("/refused", lambda ask: ask.refused_before()),
         get("/{rest:path}", lambda ask: ask.page("missing.html.jinja", code=404)),
     ]
 

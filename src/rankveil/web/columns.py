@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from rankveil.declare import Plan
@@ -36,6 +38,8 @@ THOUSANDS_MARKS: Mapping[str, str] = {
     " ": "a space, as in 9 734",
 }
 _SHOWN_LABELS = 12
+_LABELS_IN_LINE = 4
+_IN_LINE = ("Limits", "Labels", "Taxonomy", "Step", "Scale", "Written like")
 _LAST_DAY = date(2031, 12, 31)  # an example of a date, in which day and month cannot be mistaken
 
 
@@ -77,6 +81,8 @@ class PrivacyCard:
 
 @dataclass(frozen=True)
 class Card:
+    """A column: one line of the table of columns, and a card when it is opened."""
+
     place: int  # from 0, in the order of the plan
     name: str
     kind: str
@@ -85,6 +91,29 @@ class Card:
     public: bool
     version: int
     entry: dict[str, Any]
+
+    @property
+    def says(self) -> str:
+        """What the plan says of the values, in one line."""
+        lines = [_line_of(fact) for fact in self.facts if fact.label in _IN_LINE]
+        return "; ".join(lines) or ("not released" if self.kind == "drop" else "–")
+
+    @property
+    def source(self) -> str:
+        """Where the entry was taken from, if the plan says so: a codebook."""
+        return str(self.entry.get("source") or "")
+
+    @property
+    def label(self) -> str:
+        """What the column is about, if the plan says so."""
+        return str(self.entry.get("label") or "")
+
+
+def _line_of(fact: Fact) -> str:
+    if fact.label != "Labels":
+        return fact.value if fact.label in ("Limits", "Taxonomy") else f"{fact.label.lower()} {fact.value}"
+    first = ", ".join(fact.labels[:_LABELS_IN_LINE])
+    return f"{fact.value}: {first}" + (" …" if len(fact.labels) > _LABELS_IN_LINE else "")
 
 
 def cards(plan: Plan, state: State) -> list[Card]:
@@ -177,15 +206,16 @@ def _facts(column: ColumnEntry) -> tuple[Fact, ...]:
         shown, more = tuple(labels[:_SHOWN_LABELS]), tuple(labels[_SHOWN_LABELS:])
         return Fact(label, value, entries, bool(guessed & set(entries)), shown, more)
 
+    source = (fact("Source", entry["source"], "source"),) if entry.get("source") else ()
     if entry["kind"] == "drop":
-        return (fact("Kind", "left out of the release", "kind"),)
+        return (fact("Kind", "left out of the release", "kind"), *source)
     found = [fact("Kind", KINDS[entry["kind"]], "kind")]
     if entry.get("bounds") == "private":
         found.append(fact("Limits", "found with a part of the budget", "lower", "upper", "bounds"))
     elif "lower" in entry:
-        found.append(fact("Limits", f"{_plain(entry['lower'])} to {_plain(entry['upper'])}", "lower", "upper"))
+        found.append(fact("Limits", f"{_grouped(entry['lower'])} to {_grouped(entry['upper'])}", "lower", "upper"))
     if entry.get("step") is not None and ("step" in guessed or entry["step"] != 1 or entry["kind"] == "number"):
-        found.append(fact("Step", _plain(entry["step"]), "step"))
+        found.append(fact("Step", _grouped(entry["step"]), "step"))
     if entry.get("format") is not None and ("format" in guessed or entry["format"] != "%Y-%m-%d"):
         found.append(fact("Written like", _LAST_DAY.strftime(entry["format"]), "format"))
     if entry.get("scale") == "log":
@@ -196,13 +226,15 @@ def _facts(column: ColumnEntry) -> tuple[Fact, ...]:
         found.append(fact("Taxonomy", entry["taxonomy"], "taxonomy", "taxonomy_labels"))
     if entry.get("categories"):
         count = f"{len(entry['categories'])}{' in order' if entry['kind'] == 'ordinal' else ''}"
-        found.append(fact("Labels", count, "categories", labels=entry["categories"]))
+        meanings = entry.get("value_labels") or {}
+        labels = [f"{label} = {meanings[label]}" if label in meanings else label for label in entry["categories"]]
+        found.append(fact("Labels", count, "categories", labels=labels))
     if entry["null"] or "null" in guessed:
         words = "is a value of the column" if entry["null"] else "never: a table with missing values is refused"
         found.append(fact("Missing", words, "null"))
     if entry["role"] == "public":
         found.append(fact("Role", "public: kept as it is, protects nobody", "role"))
-    return tuple(found)
+    return (*found, *source)
 
 
 def confirmed(entry: dict[str, Any], entries: Sequence[str]) -> dict[str, Any]:
@@ -224,6 +256,7 @@ def form_values(entry: Mapping[str, Any]) -> dict[str, Any]:
         "format": entry.get("format") or "%Y-%m-%d",
         "categories": "\n".join(entry.get("categories") or ()),
         "taxonomy": entry.get("taxonomy") or "",
+        "proposed": "",
         "null": bool(entry.get("null")),
         "public": entry.get("role") == "public",
     }
@@ -236,6 +269,7 @@ def posted_values(form: Mapping[str, Any]) -> dict[str, Any]:
         **texts,
         "categories": str(form.get("categories", "")),
         "taxonomy": str(form.get("kept_taxonomy", "")),
+        "proposed": str(form.get("proposed", "")),
         **{key: form.get(key) == "on" for key in ("clamp", "private", "null", "public")},
     }
 
@@ -243,10 +277,19 @@ def posted_values(form: Mapping[str, Any]) -> dict[str, Any]:
 def entry_from(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: str | None) -> dict[str, Any]:
     """A column's entry from the fields of the form. What the form does not show is kept if the kind has not changed.
 
-    Nothing is left unconfirmed: who fills in and saves the form has said what holds.
+    Nothing is left unconfirmed, but for labels that were read from the data and stand as they were proposed: who fills
+    in and saves the form has said what holds.
     """
+    entry = _entry(values, before, taxonomy)
+    # Who saves an entry as it was has changed nothing: it is still from the document it names.
+    same = all(_plain(value) == _plain(before.get(key)) for key, value in entry.items() if key != "unconfirmed")
+    return entry | ({"source": before["source"]} if same and before.get("source") else {})
+
+
+def _entry(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: str | None) -> dict[str, Any]:
     kind = values["kind"]
     entry: dict[str, Any] = {"kind": kind}
+    entry |= {"label": before["label"]} if before.get("label") else {}
     if kind == "drop":
         return entry
     weight = before.get("role") == "weight" and kind in ("integer", "number")
@@ -263,11 +306,18 @@ def entry_from(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: s
     elif kind in ("ordinal", "category"):
         labels = [line.strip() for line in values["categories"].splitlines() if line.strip()]
         entry |= {"categories": labels} if labels else {}
+        if labels and values.get("proposed") == labels_mark(labels):
+            entry["unconfirmed"] = ("categories",)
         if kind == "category" and taxonomy:
             entry["taxonomy"] = taxonomy
             if before.get("taxonomy") == taxonomy and before.get("taxonomy_labels"):
                 entry["taxonomy_labels"] = before["taxonomy_labels"]
     return entry
+
+
+def labels_mark(labels: Sequence[str]) -> str:
+    """By this a form knows again the labels that were proposed."""
+    return hashlib.sha256("\n".join(labels).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def taxonomy_outline(plan: Plan, name: str) -> list[tuple[int, str]] | None:
@@ -288,3 +338,44 @@ def _filled(values: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 def _plain(value: Any) -> str:
     return "" if value is None else f"{value:f}" if hasattr(value, "as_tuple") else str(value)
+
+
+def _grouped(value: Any) -> str:
+    """A number to be read, with commas between thousands; anything else as it is."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return _plain(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,f}"
+
+
+# Several columns at once
+
+LEAVE = ""  # what a field of the form for several columns says when it is to change nothing
+_ENTRIES = {"kind": "kind", "lower": "lower", "upper": "upper", "step": "step", "null": "null", "labels": "categories"}
+
+
+def bulk_values(form: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of the form for several columns that are to change something."""
+    keys = ("kind", "lower", "upper", "step", "null", "clamp", "public", "labels")
+    found = {key: str(form.get(f"all_{key}", LEAVE)).strip() for key in keys}
+    return {key: value for key, value in found.items() if value != LEAVE}
+
+
+def bulk_entry(changes: Mapping[str, str], before: Mapping[str, Any], proposed: Sequence[str]) -> dict[str, Any]:
+    """A column's entry with some fields changed. What the form does not say stays as it was, also as a guess.
+
+    `proposed` are labels read from the data, for a column that becomes one of labels and has none: they are a guess.
+    """
+    values = form_values(before)
+    values |= {key: changes[key] for key in ("kind", "lower", "upper", "step") if key in changes}
+    values |= {key: changes[key] == "yes" for key in ("null", "clamp", "public") if key in changes}
+    values |= {"private": values["private"] and not {"lower", "upper"} & set(changes)}
+    values |= {"categories": changes["labels"]} if "labels" in changes else {}
+    labelled = values["kind"] in ("ordinal", "category")
+    guessed = labelled and not values["categories"] and not before.get("taxonomy")
+    if guessed:
+        values["categories"] = "\n".join(proposed)
+    entry = entry_from(values, before, before.get("taxonomy"))
+    said = {_ENTRIES[key] for key in changes if key in _ENTRIES}
+    left = [name for name in before["unconfirmed"] if name in entry and name not in said]
+    entry["unconfirmed"] = tuple(dict.fromkeys(left + (["categories"] if guessed and proposed else [])))
+    return entry

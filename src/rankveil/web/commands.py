@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rankveil.consent import weak
 from rankveil.declare import Plan
@@ -24,9 +26,12 @@ def to_open(state: State) -> list[str]:
 
 
 def to_draft(state: State) -> list[str]:
-    if state.plan_source is not None or not state.guessed_at_start:
+    if state.plan_source is not None or not (state.guessed_at_start or state.codebooks):
         return ["# save the plan below as plan.toml", *to_look(state)]
-    return [_line("rankveil", "init", table_argument(state), "--out", "plan.toml"), "# then edit plan.toml as below"]
+    documents = [word for name, _ in state.codebooks for word in ("--codebook", name)]
+    documents += ["--extract"] if state.extract else []
+    drafted = _line("rankveil", "init", table_argument(state), *documents, "--out", "plan.toml")
+    return [drafted, "# then edit plan.toml as below"]
 
 
 def to_look(state: State) -> list[str]:
@@ -52,8 +57,22 @@ def to_check(state: State, spec: Spec, *, private: bool) -> list[str]:
     return [
         _line("rankveil", "verify", f"{folder}/certificate.json", f"{folder}/"),
         _line(*evaluation(table_argument(state), folder)),
-        _line("rankveil", "compare", "--plan", "plan.toml", "--stand-in", "made"),
     ]
+
+
+def to_compare(state: State, options: Mapping[str, Any]) -> list[str]:
+    """The comparison that the page makes with these options, setting by setting."""
+    on = ["--stand-in", "made"] if options["on"] == "made" else []
+    table = [] if on else [table_argument(state)]
+    epsilons = ",".join(text.strip() for text in options["epsilons"].split(","))
+    how = ["--methods", ",".join(options["methods"]), "--epsilons", epsilons, "--runs", str(options["runs"])]
+    return [_line("rankveil", "compare", *table, "--plan", "plan.toml", *on, *how)]
+
+
+def to_attack(state: State, options: Mapping[str, Any]) -> list[str]:
+    methods = [word for name in options["methods"] for word in ("--method", name)]
+    how = ["--plan", "plan.toml", "--sample", str(options["sample"]), "--html", "attack.internal.html"]
+    return [_line("rankveil", "attack", table_argument(state), *how, *methods)]
 
 
 def evaluation(table: str, folder: str = "release") -> list[str]:

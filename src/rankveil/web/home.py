@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -35,6 +35,16 @@ RELEASE_PART = "[release]"  # no clash with a column: versions of columns are ke
 
 class StaleError(PlanError):
     """A change made from an old view of the plan."""
+
+
+class FormError(PlanError):
+    """A form that makes no sense, in the words of the page; `fields` are those at fault."""
+
+    def __init__(
+        self, problem: str, *, fields: tuple[str, ...] = (), remedy: str = "Correct it and save again."
+    ) -> None:
+        super().__init__(problem, cost="Nothing was saved.", remedy=remedy)
+        self.fields = fields
 
 
 def default_home() -> Path:
@@ -63,6 +73,8 @@ class State:
     versions: dict[str, int] = field(default_factory=dict)
     identity: dict[str, Any] = field(default_factory=dict)  # budget.py: the table's name in the ledger
     owner: str = ""  # the server that last had it open
+    codebooks: list[list[str]] = field(default_factory=list)  # the draft's: name, and SHA-256 of what it held
+    extract: bool = False  # the table has only some of the variables of its codebooks
 
 
 class Working:
@@ -107,22 +119,30 @@ class Working:
 
     def change_plan(self, part: str, seen_version: int, content: dict[str, Any]) -> Plan:
         """Replace one part of the plan (a column, or one in brackets), if it is as it was when it was shown."""
+        return self.change_parts({part: (seen_version, content)})
+
+    def change_parts(self, parts: Mapping[str, tuple[int, dict[str, Any]]]) -> Plan:
+        """Replace several parts of the plan at once, all or none: part -> the version that was seen, content."""
         with self.changing() as state:
-            known = state.versions.get(part, 0)
-            if seen_version != known:
+            stale = [part for part, (seen, _) in parts.items() if seen != state.versions.get(part, 0)]
+            if stale:
                 raise StaleError(
-                    "This part of the plan was changed in the meantime, in another tab or window.",
-                    cost="What you entered is below; nothing was overwritten.",
+                    _stale_words(stale, len(parts)),
+                    cost="Nothing was overwritten."
+                    if len(parts) > 1
+                    else "What you entered is below; nothing was overwritten.",
                     remedy="Compare it with what the plan says now, and save once more if yours is right.",
                 )
             whole = self.plan(state).model_dump()
-            if part in (RELEASE_PART, TABLE_PART, PRIVACY_PART):
-                whole[part.strip("[]")] = content
-            else:
-                whole["columns"][part.removeprefix("column:")] = content
+            for part, (_, content) in parts.items():
+                if part in (RELEASE_PART, TABLE_PART, PRIVACY_PART):
+                    whole[part.strip("[]")] = content
+                else:
+                    whole["columns"][part.removeprefix("column:")] = content
             changed = Plan.from_dict(whole, name="plan.toml", folder=self.folder)
             state.plan = plan_toml(changed)
-            state.versions[part] = known + 1
+            for part, (seen, _) in parts.items():
+                state.versions[part] = seen + 1
         return changed
 
     def remove(self) -> None:
@@ -168,3 +188,10 @@ class Home:
 
 def column_part(name: str) -> str:
     return f"column:{name}"
+
+
+def _stale_words(stale: list[str], of: int) -> str:
+    if of == 1:
+        return "This part of the plan was changed in the meantime, in another tab or window."
+    named = ", ".join(repr(part.removeprefix("column:")) for part in stale[:5]) + (" ..." if len(stale) > 5 else "")
+    return f"{named}: changed in the meantime, in another tab or window."

@@ -1,4 +1,4 @@
-"""Releases, evaluations and comparisons: each a process of its own, in a folder of its own.
+"""Releases, evaluations, comparisons and attacks: each a process of its own, in a folder of its own.
 
 Guarantee    One id, one job: however often a form is sent, its release is started once. What the page says about a
              job is what the disk and the ledger say, also after the page or the job was killed.
@@ -33,7 +33,7 @@ from rankveil.write import CERTIFICATE_NAME, RELEASE_NAMES, recover, write_text
 
 JOB_ID = re.compile(r"[0-9a-f]{16}")
 _PATIENCE = 3.0  # seconds between asking a job to end and ending it
-Kind = Literal["release", "evaluate", "compare"]
+Kind = Literal["release", "evaluate", "compare", "attack"]
 StateName = Literal["running", "done", "refused", "cancelled", "broken"]
 _children: list[subprocess.Popen[bytes]] = []  # to be reaped
 _started: dict[Path, subprocess.Popen[bytes]] = {}
@@ -234,28 +234,45 @@ def release_spec(
     )
 
 
-def follow_up(working: Working, release: Job, kind: Kind, options: dict[str, Any], *, out: Path | None = None) -> Job:
-    """Start an evaluation or a comparison, or give back the one that is at work or done. `out`: by default its own."""
+def evaluation_of(working: Working, release: Job) -> Job:
+    """Start an evaluation of a release, or give back the one that is at work or done."""
     with working.locked():
-        for job in jobs_about(working, release, kind):
+        for job in evaluations_of(working, release):
             status = job.status()
-            if status.running or (status.state == "done" and (job.spec.options or {}) == options):
+            if status.running or status.state == "done":
                 return job
         job_id = secret(8)
-        spec = replace(
-            release.spec,
-            kind=kind,
-            created=time.time(),
-            of_release=str(release.out),
-            out=str(out or working.jobs_folder / job_id),
-            options=options,
-        )
+        out = str(working.jobs_folder / job_id)
+        spec = replace(release.spec, kind="evaluate", created=time.time(), of_release=str(release.out), out=out)
         return start(working, job_id, release.plan(), spec)
 
 
-def jobs_about(working: Working, release: Job, kind: Kind) -> list[Job]:
-    """Evaluations or comparisons of one release, newest first."""
-    return [job for job in _jobs_of_kind(working, kind) if job.spec.of_release == str(release.out)][::-1]
+def evaluations_of(working: Working, release: Job) -> list[Job]:
+    """Evaluations of one release, newest first."""
+    return [job for job in _jobs_of_kind(working, "evaluate") if job.spec.of_release == str(release.out)][::-1]
+
+
+def ahead(working: Working, kind: Kind, options: dict[str, Any], *, ledger: Path | None) -> Job:
+    """Start a comparison or an attack by the plan as it is now, or give back the one that is at work or done."""
+    with working.locked():
+        plan = working.plan()
+        digest = plan.sha256()
+        for job in ahead_of(working, kind):
+            status, same = job.status(), (job.spec.options or {}) == options and job.plan().sha256() == digest
+            if status.running or (status.state == "done" and same):
+                return job
+        job_id = secret(8)
+        consent = {"accept_no_guarantee": False, "accept_large_epsilon": False}
+        spec = release_spec(working, plan, job_id, out=None, ledger=ledger, consent=consent)
+        # Finished cells of a comparison are kept: one that was ended goes on.
+        out = working.folder / f"compare-{options['on']}-{digest[:12]}" if kind == "compare" else None
+        spec = replace(spec, kind=kind, options=options, out=str(out or working.jobs_folder / job_id))
+        return start(working, job_id, plan, spec)
+
+
+def ahead_of(working: Working, kind: Kind) -> list[Job]:
+    """Comparisons or attacks of a session, newest first."""
+    return _jobs_of_kind(working, kind)[::-1]
 
 
 def files_named_by(plan: Plan) -> list[str]:

@@ -28,7 +28,7 @@ from rankveil.web.home import Home, Working
 from rankveil.web.jobs import jobs_of
 from rankveil.web.private import held, is_held, keep, only_for_me
 from rankveil.web.site import Site
-from rankveil.web.tables import left_behind, open_path, remove_copy
+from rankveil.web.tables import Codebooks, example, left_behind, open_path, remove_copy
 from rankveil.write import recover
 
 DEFAULT_PORT = 8722
@@ -48,6 +48,9 @@ class Options:
     ledger: Path | None = None
     port: int | None = None
     upload_limit: int = 512 << 20
+    codebooks: tuple[Path, ...] = ()
+    extract: bool = False
+    demo: bool = False  # begin with the example that comes with rankveil
 
 
 def serve(
@@ -77,8 +80,10 @@ def serve(
         )
         address = f"http://127.0.0.1:{port}{door.path}/open/{door.token}"
         landing = "/"
-        if options.table is not None:
-            landing = f"/w/{open_path(home, options.table, options.plan, owner).id}/columns"
+        table, plan = example() if options.demo else (options.table, options.plan)
+        if table is not None:
+            documents = Codebooks(options.codebooks, options.extract)
+            landing = f"/w/{open_path(home, table, plan, owner, documents).id}/columns"
         way_in = own_folder / "open.html"
         keep(way_in, forward(address).encode())
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -20,11 +21,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from rankveil._version import __version__
+from rankveil.engines.source import MOST_COLUMNS
 from rankveil.errors import BudgetError, RankveilError, TableError, bug_in
 from rankveil.web import commands
+from rankveil.web.guard import secret
 from rankveil.web.home import Home, StaleError, Working
 from rankveil.web.jobs import Job, job_named, releases_of
 from rankveil.web.tables import SmallFile
+from rankveil.web.words import in_page_words
 
 log = logging.getLogger("rankveil.web")
 SMALL_FORM = 32 << 20
@@ -33,6 +37,38 @@ STEPS = (("table", "Table"), ("columns", "Columns"), ("method", "Method"), ("rel
 
 class TooLargeError(TableError):
     """An upload beyond the limit."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A form that was refused, as it was filled in."""
+
+    error: RankveilError
+    values: Mapping[str, Any]
+    status: int
+    about: str = ""  # which form of its page
+
+
+class Refusals:
+    """The latest refused forms, in memory: a refused form is answered by a redirection to the page that shows it once
+    more, so that Back and Reload never ask to send anything again."""
+
+    def __init__(self, most: int = 200) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._kept: dict[str, Refused] = {}
+
+    def keep(self, refused: Refused) -> str:
+        key = secret(8)
+        with self._lock:
+            self._kept[key] = refused
+            while len(self._kept) > self._most:
+                del self._kept[next(iter(self._kept))]
+        return key
+
+    def found(self, key: str) -> Refused | None:
+        with self._lock:
+            return self._kept.get(key)
 
 
 @dataclass(frozen=True)
@@ -45,6 +81,7 @@ class Site:
     upload_limit: int  # bytes
     out: Path | None = None
     ledger: Path | None = None
+    refusals: Refusals = field(default_factory=Refusals)
     environment: jinja2.Environment = field(default_factory=lambda: _environment())
 
 
@@ -101,6 +138,20 @@ class Ask:
         """Where all addresses of the session start."""
         return f"{self.site.base}/w/{self.working.id}"
 
+    @cached_property
+    def refused_form(self) -> Refused | None:
+        """The form that this page is to show again, with what was wrong with it."""
+        return self.site.refusals.found(self.request.query_params.get("again", ""))
+
+    def again(
+        self, address: str, error: RankveilError, values: Mapping[str, Any] | None = None, *, about: str = ""
+    ) -> RedirectResponse:
+        """Back to a page, which shows what was refused and why."""
+        error = in_page_words(error)
+        key = self.site.refusals.keep(Refused(error, values or {}, status_of(error), about))
+        path, mark, fragment = address.partition("#")
+        return self.go(f"{path}{'&' if '?' in path else '?'}again={key}{mark}{fragment}")
+
     def page(self, template: str, code: int = 200, **content: Any) -> HTMLResponse:
         text = self.site.environment.get_template(template).render(
             base=self.site.base, version=__version__, upload_limit=self.site.upload_limit, **content
@@ -121,6 +172,14 @@ class Ask:
 
     def refused(self, error: RankveilError, code: int, *, bug: bool = False) -> HTMLResponse:
         return self.page("refused.html.jinja", code, error=error, bug=bug, back=_back(self.request))
+
+    def refused_before(self) -> HTMLResponse:
+        """The page of a refusal that belongs to no form."""
+        found = self.refused_form
+        if found is None:
+            raise HTTPException(404)
+        back = found.values.get("back", f"{self.site.base}/")
+        return self.page("refused.html.jinja", found.status, error=found.error, bug=False, back=back)
 
     def go(self, address: str) -> RedirectResponse:
         return RedirectResponse(address, status_code=303)
@@ -146,6 +205,8 @@ def answered(site: Site, view: View, *, limit: int = SMALL_FORM) -> Callable[[Re
         except HTTPException as error:
             return ask.page("missing.html.jinja", code=error.status_code)
         except RankveilError as error:
+            if request.method == "POST" and not ask.enhanced:
+                return ask.again(f"{site.base}/refused", error, {"back": _back(request)})
             return ask.refused(error, status_of(error))
         except Exception as error:
             log.error("%s", bug_in(error))  # never the exception's own text: it may quote data
@@ -175,7 +236,8 @@ async def _read_form(request: Request, limit: int) -> FormData:
     stream = _limited(request, limit)
     try:
         if kind == "multipart/form-data":
-            return await MultiPartParser(request.headers, stream, max_files=64, max_part_size=8 << 20).parse()
+            limits = {"max_files": 64, "max_fields": MOST_COLUMNS + 100, "max_part_size": 8 << 20}
+            return await MultiPartParser(request.headers, stream, **limits).parse()
         if kind == "application/x-www-form-urlencoded":
             return await FormParser(request.headers, stream).parse()
     except MultiPartException:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankveil.declare import Plan, declare
-from rankveil.declare.draft import draft
+from rankveil.declare.codebooks import has_labels
+from rankveil.declare.draft import draft_of
 from rankveil.declare.plan_file import plan_toml
 from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
@@ -27,17 +28,33 @@ from rankveil.web.private import keep
 STALE_AFTER = 3600.0  # seconds: a killed page may be started again and go on within this time
 REMOVE_COPY = "remove-copy"  # a file that asks the last process at work to remove the copy
 _LARGEST_SMALL_FILE = 16 << 20
+_EXAMPLE_TAXONOMIES = ("marital_status.csv", "native_country.csv", "occupation.csv", "workclass.csv")
 
 
 @dataclass(frozen=True)
 class SmallFile:
-    """A plan or a taxonomy as it was brought along."""
+    """A plan, a taxonomy or a codebook as it was brought along."""
 
     name: str
     content: bytes
 
 
-def open_path(home: Home, table: Path, plan: Path | None, owner: str) -> Working:
+@dataclass(frozen=True)
+class Codebooks:
+    """Documents that describe a table. What they say is public, and no guess; each entry names its source."""
+
+    paths: tuple[Path, ...] = ()
+    extract: bool = False  # the table has only some of the variables they describe
+
+    @property
+    def known_by(self) -> list[list[str]]:
+        return [[path.name, hashlib.sha256(_content(path)).hexdigest()] for path in self.paths]
+
+
+NO_CODEBOOKS = Codebooks()
+
+
+def open_path(home: Home, table: Path, plan: Path | None, owner: str, codebooks: Codebooks = NO_CODEBOOKS) -> Working:
     """The working session of a table named at the start: an earlier one if nothing has changed, else a new one."""
     table = table.resolve()
     digest = None if plan is None else hashlib.sha256(_content(plan)).hexdigest()
@@ -47,20 +64,27 @@ def open_path(home: Home, table: Path, plan: Path | None, owner: str) -> Working
             known = working.read()
         except RankveilError:
             continue
-        if not known.uploaded and (known.table, known.plan_source, known.plan_source_sha256) == (
-            str(table),
-            source,
-            digest,
-        ):
+        documents = (known.codebooks, known.extract) == (codebooks.known_by, codebooks.extract)
+        same = (known.table, known.plan_source, known.plan_source_sha256) == (str(table), source, digest)
+        if not known.uploaded and documents and same:
             with working.changing() as state:
                 state.owner = owner
             return working
     folder = home.folder_for_new()
     try:
-        return _begin(home, folder, table, table.name, plan=plan, uploaded=False, owner=owner)
+        return _begin(home, folder, table, table.name, plan=plan, uploaded=False, owner=owner, codebooks=codebooks)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def example() -> tuple[Path, Path]:
+    """Adult, which comes with rankveil, and its plan."""
+    from rankveil.reproduce.data import example_file
+
+    for taxonomy in _EXAMPLE_TAXONOMIES:
+        example_file(taxonomy)
+    return example_file("adult.csv.gz"), example_file("adult.toml")
 
 
 def open_upload(
@@ -71,6 +95,9 @@ def open_upload(
     plan: SmallFile | None,
     taxonomies: Iterable[SmallFile],
     owner: str,
+    *,
+    codebooks: Iterable[SmallFile] = (),
+    extract: bool = False,
 ) -> Working:
     """A working session for a table that was uploaded to `copy` in the new folder `folder`."""
     try:
@@ -80,7 +107,12 @@ def open_upload(
             keep(brought, plan.content)
             for taxonomy in taxonomies:
                 keep(brought.parent / safe_name(taxonomy.name, "taxonomy.csv"), taxonomy.content)
-        return _begin(home, folder, copy, name, plan=brought, uploaded=True, owner=owner)
+        documents = []
+        for codebook in codebooks:
+            documents.append(folder / "brought" / safe_name(codebook.name, "codebook"))
+            keep(documents[-1], codebook.content)
+        described = Codebooks(tuple(documents), extract)
+        return _begin(home, folder, copy, name, plan=brought, uploaded=True, owner=owner, codebooks=described)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -89,11 +121,25 @@ def open_upload(
 
 
 def _begin(
-    home: Home, folder: Path, path: Path, name: str, *, plan: Path | None, uploaded: bool, owner: str
+    home: Home,
+    folder: Path,
+    path: Path,
+    name: str,
+    *,
+    plan: Path | None,
+    uploaded: bool,
+    owner: str,
+    codebooks: Codebooks,
 ) -> Working:
+    if plan is not None and codebooks.paths:
+        raise PlanError(
+            "A plan and a codebook were given.", remedy="Give the plan alone, or draft one from the codebook."
+        )
     if plan is None:
         table = open_table(path)
-        text = draft(table)
+        own = (path,) if has_labels(path) else ()  # what a file of SPSS, Stata or SAS says of itself
+        made = draft_of(table, codebooks=(*codebooks.paths, *own), extract=codebooks.extract)
+        text = made.text(short=False)
         guesses = len(Plan.parse(text, name="draft").guesses)
     else:
         brought = Plan.load(plan)
@@ -114,6 +160,8 @@ def _begin(
         plan_source=None if plan is None or uploaded else str(plan.resolve()),
         plan_source_sha256=None if plan is None or uploaded else hashlib.sha256(_content(plan)).hexdigest(),
         owner=owner,
+        codebooks=codebooks.known_by,
+        extract=codebooks.extract,
     )
     return home.begin(folder, state)
 

@@ -107,7 +107,7 @@ def _compare(job: Job, progress: Progress) -> dict[str, Any]:
         job.spec.table,
         job.plan(),
         methods=options["methods"],
-        epsilons=options["epsilons"],
+        epsilons=[text.strip() for text in options["epsilons"].split(",") if text.strip()],
         runs=options["runs"],
         stand_in="made" if options["on"] == "made" else None,
         out=job.spec.out,  # finished cells are kept there: a comparison that was ended goes on
@@ -116,10 +116,25 @@ def _compare(job: Job, progress: Progress) -> dict[str, Any]:
     return {}
 
 
+def _attack(job: Job, progress: Progress) -> dict[str, Any]:
+    from rankveil.audit.attack import attack
+    from rankveil.report.attack import as_page
+
+    options = job.spec.options or {}
+    found = attack(
+        job.spec.table, job.plan(), methods=options["methods"] or None, sample=options["sample"], progress=progress
+    )
+    progress("drawing charts")
+    keep(job.folder / "attack.internal.json", found.to_json().encode())
+    keep(job.folder / "attack.internal.html", as_page(found).encode())
+    return {}
+
+
 _WORK: dict[str, Callable[[Job, Progress], dict[str, Any]]] = {
     "release": _release,
     "evaluate": _evaluate,
     "compare": _compare,
+    "attack": _attack,
 }
 
 

@@ -35,8 +35,9 @@ function tuneSlider() {
   if (!slider || !number) return;
   const toSlider = () => {
     const value = Number(number.value);
-    if (value > 0) slider.value = String(Math.min(1.3, Math.max(-2, Math.log10(value))));
-    slider.setAttribute("aria-valuetext", "ε = " + number.value);
+    // What is no ε stands at the very left: the slider must not seem to say another one.
+    slider.value = String(value > 0 ? Math.min(1.3, Math.max(-2, Math.log10(value))) : -2);
+    slider.setAttribute("aria-valuetext", value > 0 ? "ε = " + number.value : "no ε is given");
   };
   slider.addEventListener("input", () => {
     number.value = String(Number((10 ** Number(slider.value)).toPrecision(2)));
@@ -81,12 +82,115 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// After a card was exchanged the keyboard stays in it, unless it has gone elsewhere in the meantime.
+// The table of columns: filter, ticks and keys.
+const bodies = () => [...document.querySelectorAll("table.columns > tbody")];
+const shownBodies = () => bodies().filter((body) => !body.hidden);
+const ticked = () => bodies().filter((body) => body.querySelector(".pick input").checked);
+
+function countTicks() {
+  const count = ticked().length;
+  const hidden = ticked().filter((body) => body.hidden).length;
+  byId("ticked-count").textContent = count ? count + " ticked" + (hidden ? ", " + hidden + " of them not shown" : "") : "None is ticked.";
+  byId("confirm-several").textContent = count ? "Confirm " + count + (count === 1 ? " ticked column" : " ticked columns") : "Confirm the ticked columns";
+  const all = shownBodies();
+  byId("pick-all").checked = all.length > 0 && all.every((body) => body.querySelector(".pick input").checked);
+}
+
+function filterColumns() {
+  const words = byId("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const show = byId("show").value;
+  const kept = (body) => show === "all" || (show === "guesses" && body.classList.contains("unsure")) || (show === "misfits" && body.classList.contains("misfit")) || body.dataset.kind === show;
+  let count = 0;
+  for (const body of bodies()) {
+    body.hidden = !(kept(body) && words.every((word) => body.dataset.words.includes(word)));
+    if (!body.hidden) count += 1;
+  }
+  const said = byId("shown-count");
+  said.textContent = count + " of " + said.textContent.replace(/^.* of /, "");
+  byId("none-shown").hidden = count > 0;
+  const form = byId("several");
+  form.elements.q.value = byId("filter").value;
+  form.elements.show.value = show;
+  countTicks();
+}
+
+function moveTo(body) {
+  if (!body) return;
+  body.querySelector(".opens").focus({ preventScroll: true });
+  body.scrollIntoView({ block: "nearest" });
+}
+
+function tickShown(on) {
+  for (const body of shownBodies()) body.querySelector(".pick input").checked = on;
+  countTicks();
+}
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const target = event.target;
+  if (target.id === "filter" && (event.key === "Escape" || event.key === "ArrowDown" || event.key === "Enter")) {
+    event.preventDefault();
+    moveTo(shownBodies()[0]);
+    return;
+  }
+  if (target.closest("input:not([type=checkbox]), select, textarea, [contenteditable]")) return;
+  const here = target.closest("table.columns > tbody");
+  const inCard = target.closest(".below");
+  const all = shownBodies();
+  const at = all.indexOf(here);
+  const act = {
+    ArrowDown: () => moveTo(all[at + 1] || (at < 0 ? all[0] : null)),
+    ArrowUp: () => moveTo(all[at - 1]),
+    a: () => tickShown(!byId("pick-all").checked),
+    "/": () => byId("filter").focus(),
+    e: () => { const details = byId("several-edit"); details.open = true; byId("all-kind").focus(); },
+    c: () => {
+      if (ticked().length) byId("confirm-several").click();
+      else if (here && here.querySelector("form.inline button")) here.querySelector(".state form button, .buttons form.inline button").click();
+    },
+  };
+  act.j = act.ArrowDown;
+  act.k = act.ArrowUp;
+  if (here && !inCard && target.type !== "checkbox") {
+    act[" "] = () => { const box = here.querySelector(".pick input"); box.checked = !box.checked; countTicks(); };
+    if (!ticked().length) act.e = () => htmx.ajax("GET", here.querySelector(".opens").getAttribute("hx-get").split("?")[0] + "?edit", { target: here, swap: "outerHTML" });
+  }
+  if (inCard) act.Escape = () => here.querySelector(".opens").click();
+  // Arrows scroll the page unless the keyboard is in the table.
+  if (event.key.startsWith("Arrow") && (!here || inCard)) return;
+  if (!act[event.key] || (target.tagName === "BUTTON" && event.key === " ")) return;
+  event.preventDefault();
+  act[event.key]();
+}
+
+function tuneColumns() {
+  if (!document.querySelector("table.columns")) return;
+  byId("keys").hidden = false;
+  byId("pick-all").hidden = false;
+  byId("pick-all").addEventListener("change", (event) => tickShown(event.target.checked));
+  byId("filter").addEventListener("input", filterColumns);
+  byId("show").addEventListener("change", filterColumns);
+  document.querySelector(".filter").addEventListener("submit", (event) => event.preventDefault());
+  document.querySelector("table.columns").addEventListener("change", (event) => { if (event.target.name === "c") countTicks(); });
+  document.addEventListener("keydown", pressed);
+  countTicks();
+}
+
+// After a column was exchanged the keyboard stays in it, unless it has gone elsewhere in the meantime. Ticks are kept.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const body = event.target.closest && event.target.closest("table.columns > tbody");
+  if (body) wasTicked.set(body.id, body.querySelector(".pick input").checked);
+});
+const wasTicked = new Map();
 document.addEventListener("htmx:afterSettle", (event) => {
   showCopyButtons(document);
-  const card = event.target.closest && event.target.closest(".card");
-  if (!card) return;
-  const next = card.querySelector("form.edit select") || card.querySelector("form.inline button") || card.querySelector("h2");
+  const body = event.target.closest && event.target.closest("table.columns > tbody");
+  if (!body) return;
+  const box = body.querySelector(".pick input");
+  if (wasTicked.get(body.id)) box.checked = true;
+  wasTicked.delete(body.id);
+  countTicks();
+  const next = body.querySelector("form.edit select") || body.querySelector(".below form.inline button") || body.querySelector(".below a.button") || body.querySelector(".opens");
   if (next && document.activeElement === document.body) next.focus();
 });
 document.addEventListener("htmx:sendError", () => say("The page does not answer. Is rankveil web still running?"));
@@ -98,4 +202,5 @@ document.addEventListener("htmx:responseError", (event) => {
 document.addEventListener("DOMContentLoaded", () => {
   showCopyButtons(document);
   tuneSlider();
+  tuneColumns();
 });

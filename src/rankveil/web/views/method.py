@@ -7,18 +7,25 @@ from typing import Any
 from starlette.responses import Response
 
 from rankveil.declare import Plan
+from rankveil.declare.plan_file import plan_toml
 from rankveil.errors import RankveilError
 from rankveil.meaning import LARGE
 from rankveil.methods import METHODS, method_named
 from rankveil.preview import preview
 from rankveil.report.preview import of_preview
-from rankveil.web.home import RELEASE_PART, State
+from rankveil.web.choices import published_choices, sound_choices
+from rankveil.web.home import RELEASE_PART, FormError, State
 from rankveil.web.site import Ask
+from rankveil.web.words import in_page_words
 
-_FIELDS = ("method", "epsilon", "delta", "k", "population")
+_EMPTY = dict.fromkeys(("method", "epsilon", "delta", "k", "population"), "")
+_FIELDS = tuple(_EMPTY)
 
 
 def method_page(ask: Ask) -> Response:
+    refused = ask.refused_form
+    if refused is not None:
+        return _page(ask, _EMPTY | dict(refused.values), refused.error)
     asked = "method" in ask.request.query_params  # without scripts the dry run is a page
     return _page(ask, _asked(ask) if asked else _shown(ask.working.plan()))
 
@@ -34,8 +41,9 @@ def _page(ask: Ask, values: dict[str, str], error: RankveilError | None = None) 
         "method",
         error=error,
         values=values,
-        sound=[method for method in METHODS.values() if method.differentially_private],
-        published=[method for method in METHODS.values() if not method.differentially_private],
+        fields=error.fields if isinstance(error, FormError) else (),
+        sound=sound_choices(),
+        published=published_choices(),
         chosen=METHODS.get(values["method"], METHODS["synthetic"]),
         settings_version=state.versions.get(RELEASE_PART, 0),
         dry_run=_dry_run(ask.working.plan(state), state, values),
@@ -60,9 +68,10 @@ def _dry_run(plan: Plan, state: State, values: dict[str, str]) -> dict[str, Any]
         looked = preview(changed, state.rows)
         large = bool(looked.meaning) and changed.release.epsilon > LARGE
         meaning = looked.meaning or "This method promises nothing, whatever ε is."
-        return {"error": None, "fragment": of_preview(looked), "meaning": meaning, "large": large}
+        shown = of_preview(looked)
+        return {"error": None, "fragment": shown, "meaning": meaning, "large": large, "plan": plan_toml(changed)}
     except RankveilError as error:
-        return {"error": error, "fragment": None, "meaning": "", "large": False}
+        return {"error": in_page_words(error), "fragment": None, "meaning": "", "large": False, "plan": state.plan}
 
 
 def save_method(ask: Ask) -> Response:
@@ -71,7 +80,7 @@ def save_method(ask: Ask) -> Response:
         changed = _with(ask.working.plan(), values)
         ask.working.change_plan(RELEASE_PART, ask.number("version"), changed.release.model_dump())
     except RankveilError as error:
-        return _page(ask, values, error)
+        return ask.again(f"{ask.here}/method", error, values)
     return ask.go(f"{ask.here}/release")
 
 

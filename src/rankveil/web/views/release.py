@@ -22,7 +22,7 @@ from rankveil.web.site import Ask
 from rankveil.web.tables import table_of
 
 
-def release_page(ask: Ask, error: RankveilError | None = None) -> Response:
+def release_page(ask: Ask) -> Response:
     state = _with_fresh_id(ask.working)
     plan = ask.working.plan(state)
     budget, trouble = _budget(ask)
@@ -30,7 +30,7 @@ def release_page(ask: Ask, error: RankveilError | None = None) -> Response:
     return ask.step(
         "release.html.jinja",
         "release",
-        error=error,
+        error=None if ask.refused_form is None else ask.refused_form.error,
         plan=plan,
         plan_sha256=plan.sha256(),
         method=method,
@@ -69,7 +69,7 @@ def begin(ask: Ask) -> Response:
         try:
             _start(ask, job_id)
         except RankveilError as error:
-            return release_page(ask, error)
+            return ask.again(f"{ask.here}/release", error)
     return ask.go(f"{ask.here}/releases/{job_id}")
 
 
@@ -111,7 +111,7 @@ def save_cap(ask: Ask) -> Response:
             raise PlanError("A cap is set once and stays.", remedy="Tick the box that says so, or set no cap.")
         set_cap(ask.working, ask.site.ledger, ask.text("cap_epsilon"), ask.text("cap_delta"))
     except RankveilError as error:
-        return release_page(ask, error)
+        return ask.again(f"{ask.here}/release", error)
     return ask.go(f"{ask.here}/release")
 
 
@@ -125,5 +125,7 @@ def progress(ask: Ask) -> Response:
 
 def cancel(ask: Ask) -> Response:
     ask.job.cancel()
+    if ask.job.spec.kind in ("compare", "attack"):
+        return ask.go(f"{ask.here}/method/{ask.job.spec.kind}")
     shown = ask.text("shown_on")
     return ask.go(f"{ask.here}/releases/{shown if jobs.JOB_ID.fullmatch(shown) else ask.job.id}")

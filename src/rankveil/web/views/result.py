@@ -1,11 +1,10 @@
-"""What became of a release: certificate, evaluation, comparison, downloads."""
+"""What became of a release: its first rows, certificate, evaluation, downloads."""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,13 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from rankveil.certificate import Certificate, plain
+from rankveil.certificate import Certificate
+from rankveil.engines import open_table
+from rankveil.errors import RankveilError
 from rankveil.meaning import LARGE
-from rankveil.methods import METHODS
 from rankveil.web import jobs
 from rankveil.web.home import Working
-from rankveil.web.jobs import Job, files_named_by, jobs_about
+from rankveil.web.jobs import Job, evaluations_of, files_named_by
 from rankveil.web.private import keep
 from rankveil.web.site import Ask
 from rankveil.web.tables import table_of
@@ -31,15 +31,21 @@ REPORT_HEADERS = {
     " base-uri 'none'; frame-ancestors 'self'; sandbox allow-same-origin",
     "x-frame-options": "SAMEORIGIN",
 }
-_INTERNAL = ("evaluation.internal.html", "evaluation.internal.json", "compare.internal.html", "compare.internal.csv")
+_INTERNAL = (
+    *("evaluation.internal.html", "evaluation.internal.json", "compare.internal.html", "compare.internal.csv"),
+    *("attack.internal.html", "attack.internal.json"),
+)
+_SHOWN_ROWS, _SHOWN_COLUMNS = 10, 40
 _TYPES = {".csv": "text/csv", ".json": "application/json", ".toml": "application/toml", ".html": "text/html"}
 
 
 def result_page(ask: Ask) -> Response:
     working, job, status = ask.working, ask.job, ask.job.status()
     if status.stage == "never started":
-        nothing: dict[str, Any] = {"spec": None, "evaluation": None, "comparison": None, "others": []}
+        nothing: dict[str, Any] = {"spec": None, "evaluation": None, "others": []}
         return ask.step("result.html.jinja", "result", job=job, status=status, **nothing)
+    if job.spec.kind in ("compare", "attack"):
+        return ask.go(f"{ask.here}/method/{job.spec.kind}")
     if job.spec.kind != "release":
         raise HTTPException(404)
     if not status.running:
@@ -60,10 +66,8 @@ def result_page(ask: Ask) -> Response:
         ledger=ask.site.ledger,
         plan_text=(job.folder / "plan.toml").read_text(encoding="utf-8"),
         private=ask.site.out is None or job.out.is_relative_to(working.folder),
-        evaluation=_latest(working, job, "evaluate"),
-        comparison=_latest(working, job, "compare"),
-        sound=[method for method in METHODS.values() if method.differentially_private],
-        epsilons=_epsilons_around(job.spec.epsilon),
+        rows=_first_rows(job) if certificate is not None else None,
+        evaluation=_evaluation(working, job),
         others=[other for other in jobs.releases_of(working) if other.id != job.id],
     )
 
@@ -95,41 +99,40 @@ def _checked(job: Job) -> list[dict[str, Any]]:
     return checks
 
 
-def _latest(working: Working, release: Job, kind: jobs.Kind) -> dict[str, Any] | None:
-    for job in jobs_about(working, release, kind):
+def _first_rows(job: Job) -> dict[str, Any] | None:
+    """The first rows of what was released. They are protected as the certificate says, and shuffled or in order as it
+    says; nothing of the original is read."""
+    release = job.release_file()
+    if release is None:
+        return None
+    try:
+        table = open_table(release)
+        names = table.schema.names[:_SHOWN_COLUMNS]
+        batch = next(iter(table.batches(names)), None)
+    except RankveilError:
+        return None
+    if batch is None:
+        return None
+    rows = [
+        ["" if value is None else str(value) for value in row.values()]
+        for row in batch.slice(0, _SHOWN_ROWS).to_pylist()
+    ]
+    return {"names": names, "rows": rows, "more": len(table.schema.names) - len(names)}
+
+
+def _evaluation(working: Working, release: Job) -> dict[str, Any] | None:
+    for job in evaluations_of(working, release):
         return {"job": job, "spec": job.spec, "status": job.status()}
     return None
 
 
 def evaluate(ask: Ask) -> Response:
-    return _follow_up(ask, "evaluate", {})
-
-
-def compare(ask: Ask) -> Response:
-    """Methods and ε side by side, on the table or on one made from the plan alone, which costs no privacy."""
-    options = {
-        "methods": [name for name in ask.form.getlist("methods") if isinstance(name, str)],
-        "epsilons": [text.strip() for text in ask.text("epsilons").split(",") if text.strip()],
-        "runs": min(max(ask.number("runs"), 1), 20),
-        "on": "table" if ask.text("on") == "table" else "made",
-    }
-    return _follow_up(ask, "compare", options)
-
-
-def _follow_up(ask: Ask, kind: jobs.Kind, options: dict[str, Any]) -> Response:
     job = ask.job
     if job.status().state != "done":
         raise HTTPException(404)
-    if kind == "evaluate" or options["on"] == "table":
-        table_of(ask.working.read())  # refuses, before a job is started, where a copy was removed
-    out = job.folder / f"compare-{options['on']}" if kind == "compare" else None
-    jobs.follow_up(ask.working, job, kind, options, out=out)
-    return ask.go(f"{ask.here}/releases/{job.id}#{kind}")
-
-
-def _epsilons_around(epsilon: str) -> str:
-    """A tenth, the release's own, ten times as much."""
-    return ", ".join(plain(Decimal(epsilon) * factor) for factor in (Decimal("0.1"), Decimal(1), Decimal(10)))
+    table_of(ask.working.read())  # refuses, before a job is started, where a copy was removed
+    jobs.evaluation_of(ask.working, job)
+    return ask.go(f"{ask.here}/releases/{job.id}#evaluate")
 
 
 def report(ask: Ask) -> Response:
@@ -154,9 +157,8 @@ def _file(ask: Ask) -> Path:
     known |= {name: job.folder / name for name in files_named_by(job.plan())}
     if release is not None:
         known |= {release.name: release, CERTIFICATE_NAME: job.out / CERTIFICATE_NAME}
-    for kind in ("evaluate", "compare"):
-        for other in reversed(jobs_about(ask.working, job, kind)):
-            known |= {name: other.out / name for name in _INTERNAL if (other.out / name).exists()}
+    for other in [*reversed(evaluations_of(ask.working, job)), *([job] if job.spec.kind != "release" else [])]:
+        known |= {name: other.out / name for name in _INTERNAL if (other.out / name).exists()}
     found = known.get(ask.request.path_params["name"])
     if found is None or not found.is_file():
         raise HTTPException(404)

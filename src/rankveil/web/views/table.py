@@ -11,6 +11,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from rankveil.errors import RankveilError, TableError
+from rankveil.formats import FORMATS
 from rankveil.ledger import Ledger, default_ledger_path, identities
 from rankveil.system import binary
 from rankveil.web.budget import content_identities, open_dialect
@@ -19,11 +20,13 @@ from rankveil.web.home import Working
 from rankveil.web.jobs import jobs_of, releases_of
 from rankveil.web.private import only_for_me
 from rankveil.web.site import Ask
-from rankveil.web.tables import REMOVE_COPY, open_upload, safe_name
+from rankveil.web.tables import REMOVE_COPY, example, open_path, open_upload, safe_name
 
 
 def start_page(ask: Ask) -> Response:
-    return ask.page("start.html.jinja", sessions=[_summary(working) for working in ask.site.home.workings()])
+    sessions = [_summary(working) for working in ask.site.home.workings()]
+    endings = sorted({"." + ending.split(".")[-1] for each in FORMATS.values() for ending in each.endings})
+    return ask.page("start.html.jinja", sessions=sessions, endings=endings)
 
 
 def _summary(working: Working) -> dict[str, Any]:
@@ -58,9 +61,17 @@ def open_page(ask: Ask) -> Response:
         plans[0] if plans else None,
         ask.small_files("taxonomies"),
         ask.site.owner,
+        codebooks=ask.small_files("codebook"),
+        extract=ask.text("extract") == "on",
     )
     with Ledger(ask.site.ledger or default_ledger_path()) as book:
         content_identities(working, book)  # remembered, while the copy is there
+    return ask.go(f"{ask.site.base}/w/{working.id}/columns")
+
+
+def open_example(ask: Ask) -> Response:
+    """The example that comes with rankveil, with its plan: nobody's secret, to try the page on."""
+    working = open_path(ask.site.home, *example(), ask.site.owner)
     return ask.go(f"{ask.site.base}/w/{working.id}/columns")
 
 
