@@ -6,6 +6,7 @@
     │   └── GuaranteeError        2   the release needs a consent that was not given
     ├── EstimateError             2   an estimate is not understood, or the release cannot give it
     ├── OutputError               2   the output cannot be written where it was asked for
+    ├── SigningError              2   a key for signatures is missing, is not one, or is not kept safe
     ├── TableError                3   the table cannot be read, or does not fit the plan
     │   └── DomainError           3   values of a column lie outside what the plan declares
     ├── ModelError                3   a model cannot be read: no model, damaged, or of another format
@@ -63,6 +64,10 @@ class GuaranteeError(PlanError):
 
 
 class OutputError(RankveilError):
+    exit_code = 2
+
+
+class SigningError(RankveilError):
     exit_code = 2
 
 

@@ -40,7 +40,7 @@ LAYERS = (
     ("published",),
     ("write",),
     ("model",),
-    ("methods", "consent", "certificate", "preview", "release", "evaluate", "audit", "verify", "estimate"),
+    ("methods", "consent", "certificate", "sign", "preview", "release", "evaluate", "audit", "verify", "estimate"),
     ("report",),
     ("compare",),  # writes a page
     ("reproduce",),

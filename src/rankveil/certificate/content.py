@@ -76,6 +76,7 @@ class ColumnNote(_Part):
         None, description="Values with a meaning of their own, in the range or not."
     )
     derived: str | None = Field(None, description="What the column was computed from; it was not measured.")
+    source: str | None = Field(None, description="Where the limits or labels come from, as the plan says.")
 
 
 class Settings(_Part):
@@ -116,6 +117,62 @@ class InterestNote(_Part):
             if self.target is not None
             else ", ".join(self.columns or ()) + " together"
         )
+
+
+class PublicationNote(_Part):
+    """Who publishes the release and what for, as the plan says; its `title` stands by itself."""
+
+    curator: str | None = None
+    contact: str | None = None
+    purpose: str | None = None
+    region: str | None = None
+    sector: str | None = None
+    period: str | None = None
+    licence: str | None = None
+    notes: str | None = None
+
+
+class AttackNote(_Part):
+    """What a test for one person can reach. Rounded upwards."""
+
+    false_positive_percent: int = Field(description="How often the test says yes although it should not.")
+    true_positive_percent: str = Field(description="How often it can say yes, at most, where it should.")
+
+
+class MeaningNote(_Part):
+    """What ε and δ come to. Everything follows from them and from `accounting`, and is rounded upwards."""
+
+    odds_factor: str = Field(description="e^ε: by how much odds about one person change at most, up to δ.")
+    best_guess_percent: str = Field(description="How often the better of two guesses is right, where a coin is in 50.")
+    attacks: tuple[AttackNote, ...]
+    by: Literal["epsilon", "epsilon and delta", "gaussian"] = Field(
+        description="What they follow from: ε alone, ε and δ, or all pairs of them that T46 proves."
+    )
+
+
+class SpentNote(_Part):
+    """A part of the budget, and what it has bought."""
+
+    what: str
+    purpose: Literal["column", "linkage", "bounds", "rows"]
+    percent: str = Field(description="Of the whole budget.")
+
+
+class ExpectedNote(_Part):
+    """How much noise there is on one column: of its law, not of the table."""
+
+    column: str
+    question: str
+    answer: str
+    percent_of_draws: int = Field(description="In how many draws of the noise the answer holds, at least.")
+
+
+class SignerNote(_Part):
+    """Whose key has signed the manifest that lists this certificate."""
+
+    algorithm: Literal["Ed25519"]
+    key: str = Field(description="SHA-256 of the public key, in DER.")
+    name: str | None = Field(None, description="What the key's owner calls himself.")
 
 
 class PlanNote(_Part):
@@ -198,6 +255,7 @@ class Certificate(_Part):
     rankveil_version: str
     created: datetime
     title: str | None = Field(None, description="What the plan calls the release.")
+    publication: PublicationNote | None = Field(None, description="Who publishes the release, where, and what for.")
     method: str
     differentially_private: bool
     for_release: bool = Field(description="False if the randomness was fixed by a seed: a test, not a release.")
@@ -215,8 +273,17 @@ class Certificate(_Part):
         description="What shares of ρ are: μ²/2 of Gaussian, or ρ of zero-concentrated differential privacy. Null"
         " without a δ; null with one in older certificates, and then zero-concentrated.",
     )
+    meaning: MeaningNote | None = Field(
+        None, description="What ε and δ come to in odds and attacks; null without a guarantee, and in older ones."
+    )
     settings: Settings
     shares: tuple[Share, ...]
+    spent: tuple[SpentNote, ...] | None = Field(
+        None, description="The shares in percent, added up by what they bought; null in older certificates."
+    )
+    expected: tuple[ExpectedNote, ...] | None = Field(
+        None, description="How much noise the dry run says there is; null in older certificates."
+    )
     rows: int
     row_aligned: bool = Field(description="Row r of the release belongs to record r of the table.")
     linkage: str | None = Field(None, description="How columns were linked, where a public rule decided it.")
@@ -228,11 +295,15 @@ class Certificate(_Part):
     )
     remarks: tuple[str, ...] = Field((), description="What the method asks readers to know, such as lower bounds.")
     columns: tuple[ColumnNote, ...]
+    dropped: tuple[str, ...] | None = Field(
+        None, description="Columns of the table that are not released; the one that tells persons apart is not named."
+    )
     ledger: LedgerNote | None = Field(None, description="The ledger's entry; null for tests.")
     plan: PlanNote
     release: ReleaseNote | None
     model: ModelNote | None = Field(None, description="The model that was kept; null if none was.")
     weights: WeightsNote | None = Field(None, description="Replicate weights beside the release, if there are any.")
+    signed: SignerNote | None = Field(None, description="Whose key has signed the release; null if nobody's has.")
 
     @model_validator(mode="before")
     @classmethod
@@ -271,6 +342,7 @@ class Certificate(_Part):
         guarantee = f"ε = {self.epsilon}, δ = {self.delta or 0}" if self.differentially_private else "none"
         facts: Facts = [
             *([("title", self.title)] if self.title else []),
+            *([("published by", self.publication.curator)] if self.publication and self.publication.curator else []),
             ("statement", self.statement),
             ("method", self.method),
             ("guarantee", guarantee),
@@ -295,6 +367,7 @@ class Certificate(_Part):
             if self.weights
             else []
         )
+        facts += [("signed", f"by the key {self.signed.key}")] if self.signed else []
         return facts
 
     def _repr_html_(self) -> str:

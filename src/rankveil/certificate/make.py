@@ -14,18 +14,23 @@ from rankveil._version import __version__
 from rankveil.certificate.content import (
     Certificate,
     ColumnNote,
+    ExpectedNote,
     InterestNote,
     LedgerNote,
     ModelNote,
     PlanNote,
+    PublicationNote,
     ReleaseNote,
     Settings,
     Share,
+    SignerNote,
     TheoremNote,
     UnitNote,
     WeightsNote,
 )
 from rankveil.certificate.numbers import plain
+from rankveil.certificate.odds import meaning_of
+from rankveil.certificate.spent import spent_by
 from rankveil.consent import weak
 from rankveil.declare import Column, Plan
 from rankveil.declare.domain import Nominal
@@ -67,8 +72,13 @@ def certify(
     *,
     for_release: bool,
     model: Written | None = None,
+    expected: Sequence[ExpectedNote] = (),
+    signer: SignerNote | None = None,
 ) -> Certificate:
-    """What holds for rows, for the file they were written to, if there is one, and for a model that is kept."""
+    """What holds for rows, for the file they were written to, if there is one, and for a model that is kept.
+
+    `expected`: what the dry run knows of the noise. `signer`: whose key is about to sign.
+    """
     epsilon, delta = plan.release.epsilon, plan.release.delta
     public = any(not column.protected for column in rows.schema.columns)
     accepted = weak(plan, method) if for_release else []
@@ -83,6 +93,7 @@ def certify(
         rankveil_version=__version__,
         created=created,
         title=plan.publication.title,
+        publication=_publication_note(plan),
         method=method.name,
         differentially_private=method.differentially_private,
         for_release=for_release,
@@ -94,11 +105,14 @@ def certify(
         epsilon=plain(epsilon) if method.differentially_private else None,
         delta=plain(delta or Decimal(0)) if method.differentially_private else None,
         accounting=accounting,
+        meaning=meaning_of(epsilon, delta, accounting) if method.differentially_private else None,
         settings=Settings(
             epsilon=plain(epsilon) if method.uses_budget else None,
             k=plan.release.k if method.needs_clusters else None,
         ),
         shares=shares,
+        spent=spent_by(shares, [column.name for column in columns]),
+        expected=tuple(expected),
         rows=rows.row_count,
         row_aligned=rows.row_aligned,
         linkage=rows.linkage or None,
@@ -106,12 +120,25 @@ def certify(
         interest=tuple(InterestNote(target=one.target, columns=one.columns) for one in plan.interest) or None,
         remarks=tuple(remarks),
         columns=columns,
+        dropped=_dropped(plan),
         ledger=None if entry is None else LedgerNote(entry=entry.number, receipt=entry.receipt),
         plan=PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
         release=None if written is None else ReleaseNote.of(written, form),
         model=None if model is None else ModelNote.of(model),
         weights=_weights_note(written, replicates),
+        signed=signer,
     )
+
+
+def _publication_note(plan: Plan) -> PublicationNote | None:
+    said = plan.publication.model_dump(exclude={"title"}, exclude_none=True)
+    return PublicationNote(**said) if said else None
+
+
+def _dropped(plan: Plan) -> tuple[str, ...]:
+    """Names of columns that are left out; of the one that tells persons apart not even that."""
+    names = (name for name, entry in plan.columns.items() if entry.kind == "drop")
+    return tuple(name for name in names if name != plan.privacy.person)
 
 
 def _weights_note(written: Written | None, replicates: int | None) -> WeightsNote | None:

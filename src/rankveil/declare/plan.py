@@ -183,6 +183,8 @@ class Plan(Entry):
         unsaid |= {name for name in ("interest", "rule") if not getattr(self, name)}
         unsaid |= {"privacy"} if self.privacy == PrivacyEntry() else set()
         said = self.model_dump(exclude=unsaid)
+        if "publication" in said:
+            said["publication"] = self.publication.model_dump(exclude_none=True)
         for column in said["columns"].values():
             for name in ("derived", "special"):
                 if not column.get(name):

@@ -5,11 +5,13 @@ layout.py      what that file holds, and nothing else
 booking.py     a release's own entry, and what is said of it afterwards
 accounts.py    what entries add up to
 checkpoint.py  the same at one entry, sealed, so that a spend need not read all entries
+head.py        one number that stands for all entries, for others to quote
 identity.py    which table and population an entry is about: keyed fingerprints that disclose nothing
 """
 
 from rankveil.ledger.accounts import Account, Entry
 from rankveil.ledger.booking import Booking
+from rankveil.ledger.head import Head, rolled_back
 from rankveil.ledger.identity import Identity, default_ledger_path, identities, population_identity
 from rankveil.ledger.store import Ledger, Reservation
 
@@ -17,10 +19,12 @@ __all__ = [
     "Account",
     "Booking",
     "Entry",
+    "Head",
     "Identity",
     "Ledger",
     "Reservation",
     "default_ledger_path",
     "identities",
     "population_identity",
+    "rolled_back",
 ]
