@@ -22,6 +22,8 @@ _COMMANDS = (
     "init",
     "release",
     "verify",
+    "certificate",
+    "key",
     "estimate",
     "sample",
     "tables",

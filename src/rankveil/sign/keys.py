@@ -90,7 +90,7 @@ def new_key(path: Path, *, name: str | None = None, passphrase: str | None = Non
         if os.path.lexists(each):
             raise SigningError(
                 f"{each} is already there.",
-                remedy="Choose another place with --out: a key is not replaced. What it has signed could not be checked.",
+                remedy="Choose another place with --out: a key is not replaced, for it may have signed something.",
             )
     private = kinds.Ed25519PrivateKey.from_private_bytes(SystemSource().random_bytes(32))
     locked = (
@@ -138,7 +138,6 @@ def signing_key(path: Path, passphrase: str | None = None) -> SigningKey:
 
 def public_key(path: Path) -> PublicKey:
     """Read a public key."""
-    _, serialization, _ = _libraries()
     name, pem = _parts(_read(path))
     if "PRIVATE KEY" in pem:
         raise SigningError(

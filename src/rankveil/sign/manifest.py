@@ -13,16 +13,16 @@ Not covered  Who holds the key. Compare it, or its fingerprint, with what its ow
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rankveil.certificate import Certificate, SignerNote
 from rankveil.certificate.page import page
+from rankveil.certificate.reading import unambiguous
 from rankveil.ledger import Head
 from rankveil.sign.keys import SigningKey
 from rankveil.write import CERTIFICATE_NAME, MANIFEST_NAME, PAGE_NAME, SIGNATURE_NAME
@@ -82,7 +82,7 @@ def papers(certificate: Certificate, head: Head | None, key: SigningKey | None) 
         rankveil_version=certificate.rankveil_version,
         created=certificate.created,
         title=certificate.title,
-        files=tuple([*_certified(certificate), *(_file(name, content) for name, content in made.items())]),
+        files=(*_certified(certificate), *(_file(name, content) for name, content in made.items())),
         ledger=None if head is None else HeadNote(entry=head.entry, receipt=head.receipt, head=head.digest),
         signed_by=None
         if key is None
@@ -118,17 +118,11 @@ def _file(name: str, content: bytes) -> FileNote:
 
 def read_manifest(path: Path) -> tuple[Manifest, bytes]:
     """A manifest and the bytes that were signed. ValueError if it is none."""
-
-    def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError("an entry occurs twice")
-        return dict(pairs)
-
     if path.stat().st_size > _LARGEST:
         raise ValueError("too large")
     content = path.read_bytes()
     try:
-        json.loads(content, object_pairs_hook=without_repeats)
+        unambiguous(content)
         return Manifest.model_validate_json(content), content
     except (ValidationError, ValueError, RecursionError):
         raise ValueError("not a manifest of format 1, or one whose readers may disagree") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,11 +17,15 @@ from pydantic import ValidationError
 from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
+from rankveil.certificate.odds import meaning_of
+from rankveil.certificate.reading import Twice, unambiguous
+from rankveil.certificate.spent import spent_by
 from rankveil.errors import RankveilError
 from rankveil.measure.accounting import delta_at_most, implies, rho_within
 from rankveil.methods import METHODS
 from rankveil.privacy import theorems
 from rankveil.verify import release as of_release
+from rankveil.verify.papers import Papers
 from rankveil.verify.release import Fails
 
 _NEARLY_ALL = 1 - Fraction(1, 10**6)  # of the ρ that (ε, δ) allow: a budget is spent whole, up to rounding
@@ -49,8 +52,17 @@ class Verification:
         return {"verified": self.verified, "checks": [asdict(check) for check in self.checks]}
 
 
-def verify(certificate: str | Path, release: str | Path) -> Verification:
-    """Check a release, or the folder of a model alone, against its certificate. All checks are made, whichever fail."""
+def verify(
+    certificate: str | Path,
+    release: str | Path,
+    *,
+    key: str | Path | None = None,
+    ledger: str | Path | None = None,
+) -> Verification:
+    """Check a release, or the folder of a model alone, against its certificate. All checks are made, whichever fail.
+
+    With `key`, a public key, it must be signed by it; with `ledger`, that ledger must have what it had then.
+    """
     try:
         read = read_certificate(Path(certificate))
     except Fails as failure:
@@ -72,7 +84,22 @@ def verify(certificate: str | Path, release: str | Path) -> Verification:
     checks.append(("model is the certified one", lambda: of_release.model(read, path)))
     if read.weights is not None:
         checks.append(("weights are the certified ones", lambda: of_release.weights(read, path.parent)))
+    if read.release is not None:
+        papers = Papers(read, Path(certificate), path)
+        checks += [
+            ("page says what the certificate says", papers.shown),
+            ("files are those on the list", papers.listed),
+            ("signature", lambda: papers.signature(None if key is None else Path(key))),
+        ]
+        if ledger is not None:
+            checks.append(("ledger", lambda: papers.ledger(Path(ledger))))
+    elif key is not None or ledger is not None:
+        checks.append(("signature", _never_signed))
     return Verification(tuple(_made(name, check) for name, check in checks), read)
+
+
+def _never_signed() -> str:
+    raise Fails("a model by itself, or a release in memory, has no manifest and is not signed")
 
 
 def _made(name: str, check: Callable[[], str]) -> Check:
@@ -92,18 +119,15 @@ def _made(name: str, check: Callable[[], str]) -> Check:
 
 
 def read_certificate(path: Path) -> Certificate:
-    def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise Fails("an entry occurs twice, so readers may disagree about what it says")
-        return dict(pairs)
-
     try:
         text = path.read_text(encoding="utf-8")
-        json.loads(text, object_pairs_hook=without_repeats)
+        unambiguous(text)
         return Certificate.model_validate_json(text)
     except ValidationError as error:
         places = sorted({".".join(map(str, entry["loc"])) or "the whole" for entry in error.errors()})
         raise Fails(f"not a certificate of format 1 or {certificates.FORMAT}: {', '.join(places[:5])}") from None
+    except Twice as error:
+        raise Fails(str(error)) from None
     except (OSError, ValueError, RecursionError):
         raise Fails("the file is not JSON text") from None
 
@@ -139,10 +163,28 @@ def _claim(read: Certificate) -> str:
         expectations["neighbours"] &= read.neighbours.startswith(read.unit.definition)
         noted = any(share.column == "number of rows" and "T52" in share.theorems for share in read.shares)
         expectations["protects"] &= read.unit.rows_public or noted
+        expectations["meaning"] = _meaning_fits(read)
+        expectations["spent"] = read.spent is None or read.spent == _spending(read)
     wrong = [name for name, fits in expectations.items() if not fits]
     if wrong:
         raise Fails(f"not what rankveil says of {read.method}: {', '.join(wrong)}")
     return "differentially private" if private else "not differentially private, and says so"
+
+
+def _meaning_fits(read: Certificate) -> bool:
+    """Whether odds and attacks are those that follow from ε and δ."""
+    if read.meaning is None:
+        return True
+    if not read.differentially_private:
+        return False
+    epsilon, delta = _stated(read)
+    return read.meaning == meaning_of(epsilon, delta, read.accounting)
+
+
+def _spending(read: Certificate) -> tuple[certificates.SpentNote, ...]:
+    for share in read.shares:
+        _number(share.epsilon), _number(share.rho)
+    return spent_by(read.shares, [column.name for column in read.columns])
 
 
 def _theorems_fit(read: Certificate) -> bool:

@@ -26,8 +26,8 @@ def publish_files(
     meter: Meter = no_meter,
     model: Mapping[str, bytes] | None = None,
 ) -> Written:
-    """The rows in a folder with the papers that `certify` gives: in one file, or in parts if many workers write. `model`: files that
-    lie beside in a folder of that name."""
+    """The rows in a folder with the papers that `certify` gives: in one file, or in parts if many workers write.
+    `model`: files that lie beside in a folder of that name."""
     kept = model or {}
 
     def in_parts(run: Map) -> Written:

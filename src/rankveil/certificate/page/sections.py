@@ -27,8 +27,8 @@ def head(certificate: Certificate) -> str:
     title = escape(certificate.title or "Certificate of a protected table")
     if not certificate.differentially_private:
         first = (
-            '<p class="verdict bad" role="note"><strong>NOT PROTECTED.</strong> This table is not differentially private:'
-            " there is no limit on what an attacker can learn from it about one person.</p>"
+            '<p class="verdict bad" role="note"><strong>NOT PROTECTED.</strong> This table is not differentially'
+            " private: there is no limit on what an attacker can learn from it about one person.</p>"
         )
     elif not certificate.for_release:
         first = (
@@ -61,8 +61,8 @@ def protected(certificate: Certificate) -> str:
             "protected",
             "What was protected, and for whom",
             paragraph(
-                "Nobody. The values were changed, but what was done does not limit what the release gives away. Use it to"
-                " compare methods, and do not publish it as if it were safe."
+                "Nobody. The values were changed, but what was done does not limit what the release gives away. Use it"
+                " to compare methods, and do not publish it as if it were safe."
             ),
             paragraph(f"Why, exactly: {certificate.reason or ''} {certificate.statement}", kind="exact"),
             told,
@@ -145,7 +145,8 @@ def meaning(certificate: Certificate) -> str:
             [question, "… it says yes, rightly, in at most", "of all cases"], rows, "attacks", "What a test can reach"
         ),
         paragraph(
-            "This holds for every attacker, whatever he knows and however much he computes. Figures are rounded upwards.",
+            "This holds for every attacker, whatever he knows and however much he computes.",
+            "Figures are rounded upwards.",
             kind="quiet",
         ),
     )
@@ -185,8 +186,9 @@ def budget(certificate: Certificate) -> str:
         "How the budget was spent",
         spending(certificate.spent),
         paragraph(
-            "Each part of the budget bought one kind of count, with noise; less noise costs more. A bar is as long as its"
-            " part, beside the largest one. The plan and a public rule decided the parts, not the values of the table."
+            "Each part of the budget bought one kind of count, with noise; less noise costs more. A bar is as long as"
+            " its part, beside the largest one. The plan, a public rule and noisy counts decided the parts, never the"
+            " exact values of the table."
             if certificate.differentially_private
             else "The method divides its noise like this. That is not a budget that protects anybody.",
             kind="quiet",
@@ -199,9 +201,9 @@ def accuracy(certificate: Certificate) -> str:
         text = "Nothing was computed about it. What can be said before a release, the dry run of rankveil says."
     else:
         text = (
-            "The last column of the table of columns says how much noise there is on one count or value. It follows from"
-            " the plan and the number of rows, and holds for every table of this size. What is made of it can come out"
-            " nearer to the table than the noise, or further from it."
+            "The last column of the table of columns says how much noise there is on one count or value. It follows"
+            " from the plan and the number of rows, and holds for every table of this size. What is made of it can"
+            " come out nearer to the table than the noise, or further from it."
         )
     return section(
         "accuracy",
@@ -213,15 +215,15 @@ def accuracy(certificate: Certificate) -> str:
 def checking(certificate: Certificate) -> str:
     if certificate.signed is None:
         signed = [
-            "Not signed. Whoever can change these files can change this page with them: compare the fingerprint with what"
-            " the publisher shows elsewhere."
+            "Not signed. Whoever can change these files can change this page with them: compare the fingerprint with"
+            " what the publisher shows elsewhere."
         ]
         command = "rankveil verify FOLDER"
     else:
         name = f", whose owner goes by the name {certificate.signed.name}" if certificate.signed.name else ""
         signed = [
-            f"Signed with a key{name}. Compare its fingerprint with what the publisher shows elsewhere. Every file of the"
-            " release is on the list that was signed (manifest.json)."
+            f"Signed with a key{name}. Compare its fingerprint with what the publisher shows elsewhere. Every file of"
+            " the release is on the list that was signed (manifest.json)."
         ]
         command = "rankveil verify FOLDER --key KEY"
     release = certificate.release
@@ -234,9 +236,9 @@ def checking(certificate: Certificate) -> str:
         f"<p>In a terminal: <code>{escape(command)}</code></p>",
         facts(entries, "prints"),
         paragraph(
-            "This shows that the files are the ones listed, that the parts of the budget add up, that values keep to their"
-            " limits and that this page says what certificate.json says. It cannot show that the noise was really drawn,"
-            " or that limits were not read from the table: for that you trust the publisher.",
+            "This shows that the files are the ones listed, that the parts of the budget add up, that values keep to"
+            " their limits and that this page says what certificate.json says. It cannot show that the noise was really"
+            " drawn, or that limits were not read from the table: for that you trust the publisher.",
             kind="quiet",
         ),
     )
