@@ -156,8 +156,8 @@ def command(
         click.echo(f"Model        {out / certificate.model.folder}  ({certificate.model.bytes:,} bytes)")
     if certificate.ledger is not None:
         click.echo(f"Ledger       entry {certificate.ledger.entry}")
-    signer = certificate.signed
-    click.echo(f"Signed       by the key {signer.key}" if signer else "Not signed   rankveil key new makes a key")
+    by = certificate.signed
+    click.echo(f"Signed       by the key {by.key}" if by else "Not signed   rankveil key new makes a key")
 
 
 def _rows_of(table: str, plan: Plan, engine: Engine | None) -> int | None:

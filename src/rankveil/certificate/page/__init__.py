@@ -23,6 +23,7 @@ from rankveil.certificate.content import Certificate
 from rankveil.certificate.page.columns import columns
 from rankveil.certificate.page.glossary import glossary
 from rankveil.certificate.page.sections import (
+    UNTITLED,
     accuracy,
     budget,
     checking,
@@ -43,9 +44,12 @@ def page(certificate: Certificate) -> str:
     top = head(certificate)
     body = "\n".join(section for section in (made(certificate) for made in SECTIONS) if section)
     end = foot(certificate)
-    words = glossary(top + body + end)
+    return document(certificate.title or UNTITLED, top, f"{body}\n{glossary(top + body + end)}", end)
+
+
+def document(title: str, top: str, body: str, end: str) -> str:
+    """A page that needs nothing else. `title` is text, the rest HTML."""
     sheet = _style()
-    title = escape(certificate.title or "Certificate of a protected table")
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -53,14 +57,13 @@ def page(certificate: Certificate) -> str:
 <meta http-equiv="Content-Security-Policy" content="{_policy(sheet)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>{title}</title>
+<title>{escape(title)}</title>
 <style>{sheet}</style>
 </head>
 <body>
 {top}
 <main>
 {body}
-{words}
 </main>
 {end}
 </body>

@@ -18,13 +18,14 @@ _ROWS_OF = {
     "unlinked": "Each column was put in a random order of its own: values side by side do not belong together.",
     "multivariate": "Records were put together in groups; a row is the mean of a group, with noise, in random order.",
 }
+UNTITLED = "Certificate of a protected table"
 _SAID = ("curator", "contact", "purpose", "region", "sector", "period", "licence", "notes")
 _CALLED = {"curator": "published by"}
 
 
 def head(certificate: Certificate) -> str:
     """The first lines: whether anybody is protected comes before everything else."""
-    title = escape(certificate.title or "Certificate of a protected table")
+    title = escape(certificate.title or UNTITLED)
     if not certificate.differentially_private:
         first = (
             '<p class="verdict bad" role="note"><strong>NOT PROTECTED.</strong> This table is not differentially'
