@@ -76,10 +76,14 @@ def made(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
+PAPERS = ("page says what the certificate says", "files are those on the list")  # see test_signatures.py
+
+
 def checked(folder: Path) -> dict[str, str]:
-    """The checks that fail, with their details."""
+    """The checks that fail, with their details; those of the papers beside the certificate fail with any change."""
     (file,) = folder.glob("release.*")
-    return {check.check: check.detail for check in verify(folder / "certificate.json", file).checks if not check.holds}
+    checks = verify(folder / "certificate.json", file).checks
+    return {check.check: check.detail for check in checks if not check.holds and check.check not in PAPERS}
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:

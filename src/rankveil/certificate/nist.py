@@ -117,10 +117,12 @@ def _middle(certificate: Certificate) -> list[Block]:
 
 def _base(certificate: Certificate) -> list[Block]:
     entry = "" if certificate.ledger is None else f" It is entry {certificate.ledger.entry}."
-    signed = (
-        "The files are signed: a change shows."
-        if certificate.signed
-        else "The files are not signed: nobody stands for them."
+    private = certificate.differentially_private
+    signed = "The files are signed: a change shows." if certificate.signed else "Nobody has signed the files."
+    floating = (
+        "Noise is drawn with integers and rational numbers: how numbers are rounded cannot show exact values."
+        if private
+        else "The method is as printed: its noise is drawn in floating point, which can show exact values."
     )
     return [
         Block(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankveil.cli.output import PATH, json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from rankveil.certificate import Certificate
 
 
 @click.command("certificate")
@@ -38,6 +41,7 @@ def command(
       rankveil certificate 2031-q1/ --registry --author "A. Person" --curator-type government --out entry.yaml
       rankveil certificate 2031-q1/ --nist --out nist.html
     """
+    from rankveil.certificate.registry import as_yaml
     from rankveil.verify.checks import read_certificate
     from rankveil.verify.release import Fails
     from rankveil.write import CERTIFICATE_NAME
@@ -57,26 +61,31 @@ def command(
         return
     if as_json and form != "registry":
         raise click.UsageError("--json is for the certificate itself, and for --registry.")
+    try:
+        made = _made(certificate, form, author, curator_type)
+    except (ValueError, ArithmeticError):
+        raise click.UsageError(f"{path} cannot be used: a number in it is none.") from None
+    if as_json:
+        print_json(made)
+    else:
+        _put(made if isinstance(made, str) else as_yaml(made), out, path)
+
+
+def _made(certificate: Certificate, form: str, author: str | None, curator_type: str | None) -> str | dict[str, Any]:
     if form == "registry":
-        from rankveil.certificate.registry import CURATOR_TYPES, as_yaml, registry_entry
+        from rankveil.certificate.registry import CURATOR_TYPES, registry_entry
 
         if author is None or curator_type is None:
             raise click.UsageError("--registry needs --author and --curator-type: no certificate knows them.")
         kind = next(one for one in CURATOR_TYPES if one.lower() == curator_type.lower())
-        entry = registry_entry(certificate, author=author, curator_type=kind)
-        if as_json:
-            print_json(entry)
-            return
-        text = as_yaml(entry)
-    elif form == "nist":
+        return registry_entry(certificate, author=author, curator_type=kind)
+    if form == "nist":
         from rankveil.certificate.nist import nist_page
 
-        text = nist_page(certificate)
-    else:
-        from rankveil.certificate.page import page
+        return nist_page(certificate)
+    from rankveil.certificate.page import page
 
-        text = page(certificate)
-    _put(text, out, path)
+    return page(certificate)
 
 
 def _put(text: str, out: Path | None, certificate: Path) -> None:

@@ -37,7 +37,11 @@ class Papers:
             return "no page beside the certificate: not checked"
         if self.read.rankveil_version != __version__:
             return "a page of another version of rankveil: checked by the manifest only"
-        if path.read_bytes() != page(self.read).encode():
+        try:
+            made = page(self.read)
+        except (ValueError, ArithmeticError):
+            raise Fails("no page can be made of the certificate: a number in it is none") from None
+        if path.read_bytes() != made.encode():
             raise Fails(f"{PAGE_NAME} is not the page of this certificate: one of them was changed")
         return f"{PAGE_NAME} is what follows from {CERTIFICATE_NAME}"
 
