@@ -210,7 +210,7 @@ def _lines(content: Mapping[str, Any], depth: int) -> Iterator[str]:
                 else:
                     yield f"{space}  - {_scalar(item)}"
         elif isinstance(value, str) and "\n" in value:
-            yield f"{space}{key}: |"
+            yield f"{space}{key}: |-"
             yield from (f"{space}  {line}" for line in value.splitlines())
         else:
             yield f"{space}{key}: {_scalar(value)}"

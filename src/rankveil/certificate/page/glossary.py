@@ -52,7 +52,7 @@ TERMS = (
     Term(
         "fingerprint, SHA-256",
         ("fingerprint", "sha-256"),
-        "a long number that follows from the bytes of a file: other bytes, other number.",
+        "a long number that follows from the content of a file: other content, other number.",
     ),
     Term(
         "key",
@@ -63,10 +63,16 @@ TERMS = (
     Term("ledger", ("ledger",), "the publisher's book of all releases and of what each has spent."),
     Term("limits", ("limits", "limit"), "of a column: the smallest and the largest value it may have."),
     Term("manifest.json", ("manifest.json",), "the list of all files of the release with their fingerprints."),
+    Term("mean", ("the mean",), "the sum of some values, divided by how many there are."),
     Term("method", ("method", "methods"), "the way in which the release was made from the table."),
     Term("noise, noisy", ("noise", "noisy"), "a random number that is added, so that nobody can tell the exact one."),
     Term("odds", ("odds",), "how likely one guess is beside another: 1 to 1 if both are the same."),
-    Term("percent (%)", ("%",), "in so many of a hundred cases."),
+    Term(
+        "neighbours",
+        ("neighbours", "neighbour"),
+        "of a table: one that is the same but for one row, or one person; of a value: those next to it in order.",
+    ),
+    Term("percent (%)", ("%", "percent"), "in so many of a hundred cases."),
     Term("plan", ("plan",), "the public file that says how the release is made: columns, limits, ε."),
     Term("probability", ("probability",), "how often something happens in the long run, as a part of all cases."),
     Term("protected", ("protected",), "released only through noise: the limit that ε sets holds for it."),
@@ -80,6 +86,7 @@ TERMS = (
     Term(
         "signed, signature", ("signed", "signature"), "marked with the secret number of a key, so that a change shows."
     ),
+    Term("terminal", ("terminal",), "the window of a computer in which one types commands."),
     Term(
         "theorem",
         ("theorem", "theorems", "proof", "proofs"),
@@ -89,7 +96,7 @@ TERMS = (
     Term("weight", ("weight",), "a column that says for how many people a row stands."),
     Term(
         "wrongly, rightly",
-        ("wrongly", "rightly"),
+        ("wrongly", "rightly", "false positive", "true positive"),
         "a test that says yes where it should not is a false positive; where it should, a true positive.",
     ),
 )

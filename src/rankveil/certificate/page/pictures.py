@@ -17,12 +17,25 @@ def bar(percent: float, largest: float = 100.0, kind: str = "bar") -> str:
     )
 
 
+_BOUGHT = {
+    "linkage": "how columns go together",
+    "bounds": "finding limits of columns",
+    "rows": "counting the rows",
+}
+
+
 def spending(spent: Sequence[SpentNote]) -> str:
     """One bar for each part of a budget, as long as its part is of the largest."""
     largest = max((float(part.percent) for part in spent), default=0.0)
     rows = "".join(
-        f'<li class="{part.purpose}"><span>{escape(part.what)}</span>{bar(float(part.percent), largest)}'
+        f'<li class="{part.purpose}"><span>{_bought(part)}</span>{bar(float(part.percent), largest)}'
         f"<b>{escape(part.percent)} %</b></li>"
         for part in spent
     )
     return f'<ul class="spending">{rows}</ul>' if largest else ""
+
+
+def _bought(part: SpentNote) -> str:
+    """A column, or what else was bought, with the exact words of the certificate."""
+    said = _BOUGHT.get(part.purpose)
+    return escape(part.what) if said is None else f'{said}<small class="exact">{escape(part.what)}</small>'
