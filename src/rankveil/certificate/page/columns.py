@@ -39,7 +39,7 @@ def columns(certificate: Certificate) -> str:
     return section(
         "columns",
         "The columns",
-        table(headers, rows, "columns", "The columns"),
+        table(headers, rows, "columns", "Table of columns"),
         paragraph(
             "Limits and labels come from the plan. They must be known to everyone without the table.",
             left_out,

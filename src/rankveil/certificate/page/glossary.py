@@ -23,7 +23,7 @@ TERMS = (
     Term(
         "budget",
         ("budget",),
-        "how much of ε (or of ε and δ) there is to spend; each count that is made takes a part of it.",
+        "how much of ε there is to spend; each count that is made takes a part of it.",
     ),
     Term(
         "certificate",
