@@ -79,26 +79,25 @@ def protected(certificate: Certificate) -> str:
 
 
 def _for_whom(unit: Unit) -> list[str]:
-    almost = "the release would look almost the same, so it tells almost nothing that only"
+    """Without a word like "almost": how much may change, the next section says in figures."""
+    within = (
+        "how likely each possible release is changes only within a limit, which ε sets. The next part says what it is."
+    )
+    by_row = "A person with several rows is protected row by row, not as a whole."
     if unit.person is None and unit.rows_public:
-        return [
-            "Every row of the table, by itself. Put any other row in the place of one row:",
-            f"{almost} this row could tell. A person with several rows is protected row by row, not as a whole.",
-        ]
+        return ["Every row of the table, by itself. Put any other row in the place of one row:", within, by_row]
     if unit.person is None:
-        return [
-            "Every row of the table, by itself, and even whether it is there. Take one row out, or put one in:",
-            f"{almost} this row could tell. A person with several rows is protected row by row, not as a whole.",
-        ]
+        there = "Every row of the table, by itself, and even whether it is there. Take one row out, or put one in:"
+        return [there, within, by_row]
     used = "one row of each person was used" if unit.rows == 1 else f"at most {unit.rows} rows of each person were used"
     if unit.neighbours == "replace":
         return [
             f"Every person in the table, with all rows together; {used}. Put another person in the place of one:",
-            f"{almost} this person's rows could tell.",
+            within,
         ]
     return [
         f"Every person, with all rows together, and even whether the person is in the table; {used}. Take one person",
-        f"out, or put one in: {almost} this person's rows could tell.",
+        f"out, or put one in: {within}",
     ]
 
 
