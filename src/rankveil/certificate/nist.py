@@ -39,7 +39,7 @@ def blocks(certificate: Certificate) -> list[Block]:
 
 def nist_page(certificate: Certificate) -> str:
     found = blocks(certificate)
-    title = f"{certificate.title or 'A protected table'}: along the pyramid of NIST SP 800-226"
+    title = f"{certificate.title or 'A release'}: along the pyramid of NIST SP 800-226"
     warning = f'<p class="verdict bad" role="note">{escape(certificate.warning)}</p>' if certificate.warning else ""
     header = (
         f'<header>\n{warning}\n<h1>{escape(title)}</h1>\n<p class="quiet">From the certificate of'

@@ -18,7 +18,7 @@ _ROWS_OF = {
     "unlinked": "Each column was put in a random order of its own: values side by side do not belong together.",
     "multivariate": "Records were put together in groups; a row is the mean of a group, with noise, in random order.",
 }
-UNTITLED = "Certificate of a protected table"
+UNTITLED = "Certificate of a release"
 _SAID = ("curator", "contact", "purpose", "region", "sector", "period", "licence", "notes")
 _CALLED = {"curator": "published by"}
 
@@ -153,6 +153,9 @@ def meaning(certificate: Certificate) -> str:
 
 
 def limits(certificate: Certificate) -> str:
+    if not certificate.differentially_private:
+        nothing = "Nothing of the table is protected: no value, no row, and not the order of the rows."
+        return section("limits", "What is not protected", paragraph(nothing), *_remarks(certificate))
     unit = certificate.unit
     public = [column.name for column in certificate.columns if column.role == "public"]
     rows = (
@@ -162,7 +165,7 @@ def limits(certificate: Certificate) -> str:
     )
     ledger = f" This one is entry {certificate.ledger.entry} of the publisher's ledger." if certificate.ledger else ""
     items = [
-        rows if certificate.differentially_private else "",
+        rows,
         f"The public columns, which are released as they are: {', '.join(public)}." if public else "",
         "The order of the rows: row by row it is that of the table." if certificate.row_aligned else "",
         "The plan: which columns there are, their limits and labels.",
