@@ -79,6 +79,9 @@ def grouped_rows(rows: np.ndarray, starts: np.ndarray) -> list[list[int]]:
     return [rows[start:end].tolist() for start, end in zip(starts.tolist(), ends, strict=True)]
 
 
+PAPERS = ["certificate.html", "certificate.json", "manifest.json"]  # beside a release that nobody has signed
+
+
 def files_in(folder: Path) -> list[str]:
     """Names of all files below a folder, hidden ones included; none if the folder does not exist."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())

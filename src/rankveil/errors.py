@@ -7,6 +7,7 @@
     ├── CodebookError             2   a codebook cannot be read, or contradicts the table or another codebook
     ├── EstimateError             2   an estimate is not understood, or the release cannot give it
     ├── OutputError               2   the output cannot be written where it was asked for
+    ├── SigningError              2   a key for signatures is missing, is not one, or is not kept safe
     ├── TableError                3   the table cannot be read, or does not fit the plan
     │   └── DomainError           3   values of a column lie outside what the plan declares
     ├── ModelError                3   a model cannot be read: no model, damaged, or of another format
@@ -80,6 +81,10 @@ class CodebookError(RankveilError):
 
 
 class OutputError(RankveilError):
+    exit_code = 2
+
+
+class SigningError(RankveilError):
     exit_code = 2
 
 

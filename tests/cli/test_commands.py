@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.support import INTEGER, Ran, category, files_in, integer
+from tests.support import INTEGER, PAPERS, Ran, category, files_in, integer
 
 Write = Callable[..., Path]
 Cli = Callable[..., Ran]
@@ -21,7 +21,7 @@ def test_a_release_through_the_real_command(
 ) -> None:
     done = run_cli("release", write_table(GOOD), "--plan", write_plan(), "--out", "out")
     assert done.code == 0, done.err
-    assert files_in(tmp_path / "out") == ["certificate.json", "release.csv"]
+    assert files_in(tmp_path / "out") == [*PAPERS, "release.csv"]
     assert "differentially private" in done.out
     assert "..." in done.err, "progress goes to standard error"
     assert "..." not in done.out

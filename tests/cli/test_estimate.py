@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support import Ran, category, files_in, integer
+from tests.support import PAPERS, Ran, category, files_in, integer
 
 Write = Callable[..., Path]
 Cli = Callable[..., Ran]
@@ -21,7 +21,7 @@ def test_a_release_with_replicates_answers_questions_with_intervals(
     done = cli("release", write_table(TABLE), "--plan", plan, "--out", "out", "--replicates", 12, "--json")
     assert done.code == 0, done.err
     assert Path(json.loads(done.out)["weights"]).name == "weights.csv"
-    assert files_in(tmp_path / "out") == ["certificate.json", "release.csv", "weights.csv"]
+    assert files_in(tmp_path / "out") == [*PAPERS, "release.csv", "weights.csv"]
     assert cli("verify", "out/certificate.json", "out/release.csv").code == 0
     said = json.loads(cli("estimate", "out", "mean(a) by b", "--target", "population", "--json").out)
     assert (said["target"], said["replicates"]) == ("population", 12)

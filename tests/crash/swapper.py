@@ -39,9 +39,15 @@ def rows(start: int) -> Rows:
     return Rows(SCHEMA, 20, (), False, pieces=tuple(Piece(i, 10, bytes(32)) for i in range(2)), make=codes)
 
 
-def certify(written: Written) -> str:
+def certify(written: Written, **more: Any) -> dict[str, bytes]:
+    """A certificate, and beside it a manifest and a page that name it. A release in parts has a signature as well."""
     parts = {part.name: part.sha256 for part in written.parts}
-    return json.dumps({"name": written.name, "sha256": written.sha256, "parts": parts})
+    certificate = json.dumps({"name": written.name, "sha256": written.sha256, "parts": parts, **more}).encode()
+    papers = dict.fromkeys(
+        ("manifest.json", "certificate.html", *(["manifest.sig"] if parts else [])),
+        hashlib.sha256(certificate).hexdigest().encode(),
+    )
+    return {"certificate.json": certificate, **papers}
 
 
 def publish(out: Path, kind: str, start: int) -> None:
@@ -58,7 +64,7 @@ def publish(out: Path, kind: str, start: int) -> None:
     elif kind == "model":  # a release with one
         files = {"model.json": b"%d" % start, "rows.parquet": b"rows"}
         says = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-        folder.publish(made, lambda written: json.dumps({**json.loads(certify(written)), "model": says}), model=files)
+        folder.publish(made, lambda written: certify(written, model=says), model=files)
     else:
         folder.publish(made, certify)
 
@@ -69,6 +75,12 @@ def seen(out: Path) -> dict[str, Any] | str | None:
     if not (out / "certificate.json").exists():
         return "a release without its certificate" if names else None
     says: dict[str, Any] = json.loads((out / "certificate.json").read_text())
+    own = hashlib.sha256((out / "certificate.json").read_bytes()).hexdigest()
+    papers = {name for name in ("manifest.json", "certificate.html", "manifest.sig") if (out / name).exists()}
+    if papers != {"manifest.json", "certificate.html", *(["manifest.sig"] if says["parts"] else [])}:
+        return "papers are missing, or too many"
+    if any((out / name).read_text() != own for name in papers):
+        return "papers of another release"
     if names != [says["name"]]:
         return "a certificate without its release" if not names else "a release beside its certificate"
     release, kept = out / says["name"], {}

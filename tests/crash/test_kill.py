@@ -17,6 +17,7 @@ from rankveil.ledger import Ledger
 from rankveil.temporary import _prefix
 from rankveil.write import FileFormat, OutputFolder, recover
 from tests.crash import swapper
+from tests.support import PAPERS
 
 KILLER = Path(__file__).with_name("killer.py")
 BOUNDARIES = [
@@ -94,7 +95,7 @@ def test_releases_killed_while_they_replace_another_leave_the_old_or_the_new_one
     assert run(folder, "again", 152, 11) == 0
     assert check(folder, [folder / "again"]) == 1
     recover(folder / "again")
-    assert sorted(path.name for path in (folder / "again").iterdir()) == ["certificate.json", "release.csv"]
+    assert sorted(path.name for path in (folder / "again").iterdir()) == [*PAPERS, "release.csv"]
 
 
 def test_runs_that_replace_one_release_at_once_leave_that_of_one_of_them(tmp_path: Path) -> None:
@@ -105,7 +106,7 @@ def test_runs_that_replace_one_release_at_once_leave_that_of_one_of_them(tmp_pat
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
     assert isinstance(swapper.seen(tmp_path), dict)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
 def test_a_run_that_is_killed_inside_its_swap_does_not_stop_another_that_was_at_work_meanwhile(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_a_run_that_is_killed_inside_its_swap_does_not_stop_another_that_was_at_
         (tmp_path / name).symlink_to(f"{held.name}/current/{name}")
     waiting.publish(swapper.rows(1), swapper.certify)
     assert isinstance(swapper.seen(tmp_path), dict)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate.json", "release.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [*PAPERS, "release.csv"]
 
 
 def swapped(folder: Path, *arguments: str) -> dict[str, Any]:

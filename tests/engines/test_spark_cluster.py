@@ -21,7 +21,7 @@ from rankveil.engines import LocalEngine, open_table
 from rankveil.measure.counts import count_columns
 from rankveil.noise import SeededSource
 from tests.engines.conftest import Cluster
-from tests.support import Ran, category, files_in, integer, plan_text
+from tests.support import PAPERS, Ran, category, files_in, integer, plan_text
 
 ROWS = 300_000  # more than one piece of fresh rows, so that both workers have some to make
 
@@ -75,7 +75,7 @@ def test_the_command_line_releases_on_a_cluster_and_the_release_verifies(
         timeout=300,
     )
     assert (ran.code, ran.err) == (0, ""), ran.text
-    assert [name for name in files_in(tmp_path / "out") if "part-" not in name] == ["certificate.json"]
+    assert [name for name in files_in(tmp_path / "out") if "part-" not in name] == PAPERS
     checked = run_cli("verify", tmp_path / "out" / "certificate.json", tmp_path / "out" / "release.parquet")
     assert checked.code == 0, checked.text
 

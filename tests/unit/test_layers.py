@@ -49,6 +49,7 @@ LAYERS = (
         "methods",
         "consent",
         "certificate",
+        "sign",
         "preview",
         "release",
         "evaluate",

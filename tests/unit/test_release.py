@@ -20,7 +20,7 @@ from rankveil import Certificate, Plan, evaluate, preview, release
 from rankveil.errors import GuaranteeError, OutputError, RankveilError
 from rankveil.noise import SeededSource
 from rankveil.write import files, folder
-from tests.support import category, files_in, integer, plan_text
+from tests.support import PAPERS, category, files_in, integer, plan_text
 
 NOISELESS = ("published:ranking", "published:mdav-insensitive", "published:mdav")
 PUBLISHED = ("published:individual-ranking", "published:multivariate", *NOISELESS)
@@ -49,7 +49,7 @@ def certificate_in(folder: Path) -> dict[str, Any]:
 
 def test_a_release_and_its_certificate_appear_and_nothing_else(table: Path, tmp_path: Path) -> None:
     release(table, plan_of(), out=tmp_path / "out")
-    assert files_in(tmp_path / "out") == ["certificate.json", "release.csv"]
+    assert files_in(tmp_path / "out") == [*PAPERS, "release.csv"]
     with (tmp_path / "out" / "release.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [list(row) for row in rows] == [["age", "city"]] * 4
@@ -73,7 +73,7 @@ def test_the_certificate_names_the_release_by_its_hash_and_size(table: Path, tmp
 def test_a_parquet_table_is_released_as_parquet(write_table: Write, tmp_path: Path) -> None:
     source = write_table(pa.table({"age": pa.array([1, 2, 3], pa.int16()), "city": ["Rome"] * 3, "note": ["x"] * 3}))
     release(source, plan_of(), out=tmp_path / "out")
-    assert files_in(tmp_path / "out") == ["certificate.json", "release.parquet"]
+    assert files_in(tmp_path / "out") == [*PAPERS, "release.parquet"]
     released = papq.read_table(tmp_path / "out" / "release.parquet")
     assert released.schema.field("age").type == pa.int64()  # the type of its kind: docs/limits.md
     assert certificate_in(tmp_path / "out")["release"]["format"] == "parquet"
@@ -283,7 +283,7 @@ def test_a_release_that_exists_is_not_replaced_unless_asked(table: Path, tmp_pat
     assert (tmp_path / "out" / "release.csv").read_bytes() == before
     release(table, plan_of(epsilon="7"), out=tmp_path / "out", overwrite=True)
     assert certificate_in(tmp_path / "out")["epsilon"] == "7"
-    assert files_in(tmp_path / "out") == ["certificate.json", "release.csv"]
+    assert files_in(tmp_path / "out") == [*PAPERS, "release.csv"]
 
 
 def test_replacing_a_release_by_one_of_the_other_format_leaves_no_stale_file(
@@ -292,7 +292,7 @@ def test_replacing_a_release_by_one_of_the_other_format_leaves_no_stale_file(
     release(table, plan_of(), out=tmp_path / "out")
     parquet = write_table(pa.table({"age": [1, 2], "city": ["Rome"] * 2, "note": ["x"] * 2}))
     release(parquet, plan_of(), out=tmp_path / "out", overwrite=True)
-    assert files_in(tmp_path / "out") == ["certificate.json", "release.parquet"]
+    assert files_in(tmp_path / "out") == [*PAPERS, "release.parquet"]
 
 
 def test_a_folder_that_holds_only_a_certificate_counts_as_taken(table: Path, tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_other_files_in_the_folder_are_left_alone(table: Path, tmp_path: Path) -
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").write_text("mine")
     release(table, plan_of(), out=tmp_path / "out")
-    assert files_in(tmp_path / "out") == ["certificate.json", "notes.txt", "release.csv"]
+    assert files_in(tmp_path / "out") == [*PAPERS, "notes.txt", "release.csv"]
 
 
 def _full(*arguments: object, **more: object) -> Any:

@@ -79,7 +79,8 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
         padding=(0, 2, 0, 0),
     )
     for place, header in enumerate(headers):
-        table.add_column(header, justify="right" if place >= numbers_from else "left", header_style="bold")
+        side: Any = "right" if place >= numbers_from else "left"
+        table.add_column(header, justify=side, header_style="bold", overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))  # as it is: a column name may look like markup
     console().print(table)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankveil.cli.output import PATH, json_option, plan_option, print_json, progress, quiet_option, table_argument
+from rankveil.cli.passphrase import asked_passphrase
 from rankveil.cli.run import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     help="Allow an ε above 20 or a δ above 0.00001, which set no meaningful limit. In a terminal the command asks.",
 )
 @click.option("--ledger", type=PATH, help="Enter the release here instead of the user's ledger.")
+@click.option("--key", type=PATH, help="Sign with this key instead of the one beside the ledger (rankveil key new).")
+@click.option("--no-sign", is_flag=True, help="Leave the signature out, even if there is a key beside the ledger.")
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
@@ -70,6 +73,8 @@ def command(
     plan_path: Path,
     out: Path | None,
     accept_large_epsilon: bool,
+    key: Path | None,
+    no_sign: bool,
     engine: str,
     master: str | None,
     dry_run: bool,
@@ -83,7 +88,8 @@ def command(
     pattern ('2031-*.parquet') that they match, a table of a database ('sqlite:///people.db?table=persons'; DuckDB and
     PostgreSQL alike), or - for standard input. docs/formats.md says what each format keeps.
 
-    Writes the release, in the format of TABLE where that can be written, and certificate.json to --out; Spark writes a
+    Writes the release, in the format of TABLE where that can be written, and its papers to --out: certificate.json,
+    certificate.html (the same for people) and manifest.json (all files, signed if there is a key). Spark writes a
     release in parts. The plan's ε is entered in the ledger first and is not given back if the run fails.
 
     \b
@@ -95,6 +101,7 @@ def command(
       rankveil release patients.csv --plan plan.toml --out 2031-q1/ --replicates 80
       rankveil release 'postgresql://me@host/clinic?table=patients' --plan plan.toml --out 2031-q1/ \\
           --into 'postgresql://me@host/clinic?table=patients_2031'
+      rankveil release patients.csv --plan plan.toml --out 2031-q1/ --key office.pem
       rankveil release sales.parquet --plan plan.toml --out shared/2031-q1/ \\
           --engine spark --master spark://host:7077
     """
@@ -114,8 +121,12 @@ def command(
     if master is not None and engine != "spark":
         raise click.UsageError("--master is for --engine spark.")
     from rankveil.formats.addresses import shown
+
+    if key is not None and no_sign:
+        raise click.UsageError("--key and --no-sign do not go together.")
     from rankveil.release import release
 
+    passphrase = None if no_sign else asked_passphrase(key, how["ledger"])
     accepted = accept_large_epsilon or _accepted(plan)
     with progress(quiet=quiet or as_json) as show, _engine(engine, master) as runs_on:
         made = release(
@@ -123,20 +134,27 @@ def command(
             plan,
             out=out,
             accept_large_epsilon=accepted,
+            key=key,
+            passphrase=passphrase,
+            signed=not no_sign,
             engine=runs_on,
             progress=show,
             rows_done=show.rows,
             **how,
         )
+    from rankveil.write import MANIFEST_NAME, PAGE_NAME
+
     certificate = made.certificate
     assert certificate.release is not None  # noqa: S101 - a folder was given
     if as_json:
         said = ("method", "differentially_private", "epsilon", "rows", "statement")
         files = {"release": str(out / certificate.release.file), "certificate": str(out / "certificate.json")}
+        files |= {"page": str(out / PAGE_NAME), "manifest": str(out / MANIFEST_NAME)}
         files |= {"model": str(out / certificate.model.folder)} if certificate.model is not None else {}
         if certificate.weights is not None:
             files["weights"] = str(out / certificate.weights.file)
-        print_json({**files, **{key: getattr(certificate, key) for key in said}})
+        signer = None if certificate.signed is None else certificate.signed.key
+        print_json({**files, **{name: getattr(certificate, name) for name in said}, "signed_by": signer})
         return
     click.echo(certificate.statement)
     if certificate.reason:
@@ -147,10 +165,13 @@ def command(
     if certificate.weights is not None:
         click.echo(f"Weights      {out / certificate.weights.file}  ({certificate.weights.replicates} replicates)")
     click.echo(f"Certificate  {out / 'certificate.json'}")
+    click.echo(f"For people   {out / PAGE_NAME}")
     if certificate.model is not None:
         click.echo(f"Model        {out / certificate.model.folder}  ({certificate.model.bytes:,} bytes)")
     if certificate.ledger is not None:
         click.echo(f"Ledger       entry {certificate.ledger.entry}")
+    by = certificate.signed
+    click.echo(f"Signed       by the key {by.key}" if by else "Not signed   rankveil key new makes a key")
 
 
 def _looked_at(table: str | Path, plan: Plan, engine: Engine | None) -> tuple[Plan, int | None]:

@@ -23,6 +23,8 @@ _COMMANDS = (
     "init",
     "release",
     "verify",
+    "certificate",
+    "key",
     "estimate",
     "sample",
     "load",

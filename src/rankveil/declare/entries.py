@@ -387,11 +387,24 @@ class PrivacyEntry(_Guessable):
         return Unit(self.neighbours, self.person, self.rows_per_person or 1)
 
 
-class PublicationEntry(Entry):
-    """What the release is called where it is published. Public: it stands on the certificate."""
+_Line = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
 
-    title: Annotated[str, Field(max_length=200), AfterValidator(_printable)] | None = Field(
-        None, description="Also the name of the table in the ledger, instead of its file's."
+
+class PublicationEntry(Entry):
+    """Who publishes the release, what it is called and what it is for. Public: it stands on the certificate."""
+
+    title: _Line | None = Field(None, description="Also the name of the table in the ledger, instead of its file's.")
+    curator: _Line | None = Field(None, description="Who publishes the release and answers for it.")
+    contact: _Line | None = Field(None, description="Where readers ask: an address, a page, a telephone.")
+    purpose: Annotated[str, Field(max_length=1000), AfterValidator(_printable)] | None = Field(
+        None, description="What the release is meant to be used for."
+    )
+    region: _Line | None = Field(None, description="Where the people of the table live, or whose law applies.")
+    sector: _Line | None = Field(None, description="What the table is about: health, education, finance.")
+    period: _Line | None = Field(None, description="When the values were collected, or what time they are about.")
+    licence: _Line | None = Field(None, description="On what terms the release may be used.")
+    notes: Annotated[str, Field(max_length=1000), AfterValidator(_printable)] | None = Field(
+        None, description="Whatever else readers should know."
     )
 
 

@@ -311,6 +311,8 @@ class Plan(Entry):
         unsaid |= {"lists", "exact"}  # columns say their labels, and their names
         unsaid |= {"privacy"} if self.privacy == PrivacyEntry() else set()
         said = self.model_dump(exclude=unsaid)
+        if "publication" in said:
+            said["publication"] = self.publication.model_dump(exclude_none=True)
         for column in said["columns"].values():
             for name in ("derived", "special", "label", "value_labels", "source", "prefixes"):
                 if not column.get(name):

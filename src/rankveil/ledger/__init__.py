@@ -5,6 +5,7 @@ layout.py      what that file holds, and nothing else
 booking.py     a release's own entry, and what is said of it afterwards
 accounts.py    what entries add up to
 checkpoint.py  the same at one entry, sealed, so that a spend need not read all entries
+head.py        one number that stands for all entries, for others to quote
 identity.py    which table and population an entry is about: keyed fingerprints that disclose nothing
 """
 
@@ -14,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rankveil.ledger.accounts import Account, Entry
     from rankveil.ledger.booking import Booking
+    from rankveil.ledger.head import Head, rolled_back
     from rankveil.ledger.identity import Identity, default_ledger_path, identities, population_identity
     from rankveil.ledger.store import Ledger, Reservation
 
@@ -21,18 +23,21 @@ __all__ = [
     "Account",
     "Booking",
     "Entry",
+    "Head",
     "Identity",
     "Ledger",
     "Reservation",
     "default_ledger_path",
     "identities",
     "population_identity",
+    "rolled_back",
 ]
 
 __getattr__, __dir__ = lazily(
     __name__,
     accounts="Account Entry",
     booking="Booking",
+    head="Head rolled_back",
     identity="Identity default_ledger_path identities population_identity",
     store="Ledger Reservation",
 )

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from rankveil.engines import Engine, Table
 from rankveil.engines.content import TextReading
-from rankveil.errors import RankveilError
+from rankveil.errors import BudgetError, RankveilError
+from rankveil.ledger.head import Head, head_at
 from rankveil.ledger.identity import default_ledger_path, identities
 from rankveil.ledger.store import Ledger, Reservation
 
@@ -59,6 +60,19 @@ class Booking:
         if self.reservation is not None:
             with Ledger(self.path, clock=self.clock) as ledger:
                 ledger.published(self.reservation.identities, self.reservation, what)
+
+    def head(self) -> Head | None:
+        """What stands for the ledger at this entry, for a manifest to quote; None for a test."""
+        if self.reservation is None:
+            return None
+        with Ledger(self.path, clock=self.clock) as ledger:
+            digest = head_at(ledger, self.reservation.number)
+        if digest is None:
+            raise BudgetError(
+                f"The ledger {self.path} has lost entry {self.reservation.number} while the release was made.",
+                remedy="Find out who changes the ledger, restore it, and release again.",
+            )
+        return Head(self.reservation.number, self.reservation.receipt, digest)
 
     @contextmanager
     def stands(self, made: str = "No release was written.") -> Iterator[None]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from rankveil.certificate import plain
+from rankveil.certificate.spent import Priced, Purpose, divided
 from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import Nominal
 from rankveil.declare.unit import A_ROW
@@ -28,8 +28,6 @@ from rankveil.preview.expectations import (
 from rankveil.preview.intervals import ABOUT_INTERVALS, ExpectedInterval, expected_intervals
 from rankveil.preview.noise_alone import Choice, choice
 from rankveil.rules import ASSUMED_ROWS, FEWEST_YES_NO
-
-Purpose = Literal["column", "linkage", "bounds", "rows"]
 
 
 @dataclass(frozen=True)
@@ -138,11 +136,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
     mechanisms = method.planned(plan)
     known = _known(mechanisms, columns)
     lines = [_line(columns.get(mechanism.column), mechanism, cluster_size) for mechanism in known]
-    outlooks = [
-        (mechanism.column, _outlook(columns[mechanism.column], mechanism, method, counted, cluster_size))
-        for mechanism in mechanisms
-        if mechanism.column in columns
-    ]
+    outlooks = _outlooks(mechanisms, columns, method, counted, cluster_size)
     budget = (plan.release.epsilon, plan.release.delta)
     linkage, about_linkage = _linkage(method, mechanisms, schema)
     return Preview(
@@ -162,6 +156,29 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         protects=plan.unit.who if method.differentially_private else "nobody",
         warnings=(*_grouped(outlooks), *([about_linkage] if about_linkage else [])),
     )
+
+
+def expectations(plan: Plan, rows: int) -> tuple[Expectation, ...]:
+    """How much noise there is on each column of a table of so many rows; for a certificate.
+
+    PRIVACY: `rows` is the number of rows that is released: public, or noisy.
+    """
+    plan = plan.with_(expected_rows=max(rows, 1))
+    method = method_named(plan.release.method)
+    columns = {column.name: column for column in declare_alone(plan).protected}
+    cluster_size = (plan.release.k or 1) if method.needs_clusters else 1
+    outlooks = _outlooks(method.planned(plan), columns, method, max(rows, 1), cluster_size)
+    return tuple(expectation for _, outlook in outlooks for expectation in outlook.expectations)
+
+
+def _outlooks(
+    mechanisms: list[Mechanism], columns: dict[str, Column], method: Method, rows: int, cluster_size: int
+) -> list[tuple[str, Outlook]]:
+    return [
+        (mechanism.column, _outlook(columns[mechanism.column], mechanism, method, rows, cluster_size))
+        for mechanism in mechanisms
+        if mechanism.column in columns
+    ]
 
 
 def _line(column: Column | None, mechanism: Mechanism, cluster_size: int) -> PreviewLine:
@@ -211,22 +228,8 @@ def _grouped(outlooks: list[tuple[str, Outlook]]) -> list[str]:
 
 def _split(mechanisms: list[Mechanism], columns: dict[str, Column]) -> tuple[Part, ...]:
     """How the budget is divided; nothing for methods whose noise is no part of one."""
-    prices = [(mechanism, _price(mechanism)) for mechanism in mechanisms]
-    whole = sum(price for _, price in prices)
-    if not whole:
-        return ()
-    shares: dict[tuple[str, Purpose], Fraction] = {}
-    for mechanism, price in prices:
-        if "for bounds" in mechanism.name:
-            key: tuple[str, Purpose] = ("bounds", "bounds")
-        elif _is_size(mechanism):
-            key = (mechanism.column, "rows")
-        elif mechanism.column in columns and "channel" not in mechanism.name:
-            key = (mechanism.column, "column")
-        else:
-            key = (mechanism.name, "linkage")
-        shares[key] = shares.get(key, Fraction(0)) + price / whole
-    return tuple(Part(name, purpose, float(share)) for (name, purpose), share in shares.items() if share)
+    shares = divided(map(Priced.of, mechanisms), columns)
+    return tuple(Part(name, purpose, float(share)) for (name, purpose), share in shares.items())
 
 
 def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tuple[str, str]:
@@ -280,16 +283,13 @@ def _known(mechanisms: list[Mechanism], columns: dict[str, Column]) -> list[Mech
     tables share what they get together."""
     if not _has_parities(mechanisms):
         return mechanisms
-    alone = [each for each in mechanisms if each.column in columns or "for bounds" in each.name or _is_size(each)]
+    alone = [
+        each
+        for each in mechanisms
+        if each.column in columns or "for bounds" in each.name or Priced.of(each).counts_rows
+    ]
     linking = [each for each in mechanisms if each not in alone]
-    together = Price.of(linking[0]) * (sum(map(_price, linking)) / _price(linking[0]))
+    prices = [Priced.of(each).price for each in linking]
+    together = Price.of(linking[0]) * (sum(prices) / prices[0])
     theorems = tuple(dict.fromkeys(theorem for each in linking for theorem in each.theorems))
     return [*alone, together.note("pairs of columns", "parities and tables", "", theorems)]
-
-
-def _is_size(mechanism: Mechanism) -> bool:
-    return "T52" in mechanism.theorems
-
-
-def _price(mechanism: Mechanism) -> Fraction:
-    return mechanism.rho or mechanism.epsilon or Fraction(0)

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack, overload
 import pyarrow as pa
 
 from rankveil import rules
-from rankveil.certificate import Certificate, certify
+from rankveil.certificate import Certificate, ExpectedNote, certify
 from rankveil.consent import check_consent, weak
 from rankveil.declare import Amount, Plan, Schema, declare, planned
 from rankveil.declare.dataset import Dataset
@@ -26,12 +26,16 @@ from rankveil.errors import BudgetError, OutputError, PlanError
 from rankveil.formats import FORMATS
 from rankveil.formats.into import Target
 from rankveil.fragments import fragment
-from rankveil.ledger import Booking
+from rankveil.ledger import Booking, default_ledger_path
 from rankveil.load import load_into
 from rankveil.measure.budget import Budget
 from rankveil.methods import METHODS, FittedTable, Method, budget_of
 from rankveil.model import Model
 from rankveil.noise import RandomSource, SystemSource
+from rankveil.preview.looked import expectations
+from rankveil.preview.reach import MOST
+from rankveil.sign import SigningKey, beside_ledger, papers, signing_key
+from rankveil.sign.manifest import signer_note
 from rankveil.write import (
     FileFormat,
     OutputFolder,
@@ -132,6 +136,9 @@ class _How(_Who, total=False):
     accept_no_guarantee: bool
     replicates: int | None
     into: str | None
+    key: str | Path | None
+    passphrase: str | None
+    signed: bool
     overwrite: bool
     escape_formulas: bool
     keep_model: bool
@@ -174,6 +181,9 @@ def release(
     engine: Engine | None = None,
     source: RandomSource | None = None,
     ledger: str | Path | None = None,
+    key: str | Path | None = None,
+    passphrase: str | None = None,
+    signed: bool = True,
     reference: str = "",
     name: str = "",
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -191,8 +201,10 @@ def release(
     `table` is a path to a file of any format that is read (docs/formats.md), to a folder of CSV or Parquet files or a
     pattern of such paths; the address of a table in a database; a pandas, polars or Spark frame; or anything with the
     Arrow C stream. `epsilon` and `delta` take the place of the plan's.
-    With `out`, the release and its certificate are written to that folder; with `into`, the address of a table in a
-    database, also as that table, which appears whole or not at all. A method without a guarantee
+    With `out`, the release and its papers (certificate, a page for people, a manifest) are written to that folder, and
+    signed with `key`, or with the key beside the ledger if there is one (`rankveil key new`); `signed=False` leaves the
+    signature out. `passphrase` opens a locked key. With `into`, the address of a table in a database, the release also
+    becomes that table, which appears whole or not at all. A method without a guarantee
     (`published:...`) needs `accept_no_guarantee=True`, an ε above 20 `accept_large_epsilon=True`. `escape_formulas`
     puts an apostrophe before labels and names of a CSV release that a spreadsheet would run as formulas. `keep_model`
     keeps what was measured and fitted (method `synthetic`): in `model/` beside the release, and as `model` of what is
@@ -220,6 +232,7 @@ def release(
     if folder is not None:
         folder.refuse_to_replace([part.path for part in run.opened.parts])
     described = run.described() if keep_model else None
+    signing = _signing_key(key, ledger, passphrase) if signed and out is not None and source.releasable else None
 
     meter = metered(rows_done)
     check = _check_size if replicates is not None and plan.unit.rows_public else None
@@ -250,6 +263,8 @@ def release(
                 replicates,
                 for_release=source.releasable,
                 model=None if files is None else fingerprints(files),
+                expected=_expected(plan, rows),
+                signer=None if signing is None else signer_note(signing),
             )
 
         if folder is None:
@@ -261,7 +276,12 @@ def release(
             beside = "weights.csv" if FORMATS[form.name].for_statisticians else "weights.parquet"
             folder.add(beside, partial(write_weights, weights, name=beside))
         progress("writing")
-        written = publish_files(rows, folder, lambda written: certified(written).to_json(), run.engine, meter, files)
+        head = booking.head()
+
+        def with_papers(written: Written) -> dict[str, bytes]:
+            return papers(certified(written), head, signing)
+
+        written = publish_files(rows, folder, with_papers, run.engine, meter, files)
     with booking.stands(f"Release and certificate are in {folder.path}; only a note of that is missing."):
         booking.published(f"sha256 {written.sha256}")
     if target is not None:
@@ -318,6 +338,7 @@ def fit(
             None,
             for_release=source.releasable,
             model=fingerprints(made.files()),
+            expected=_expected(run.plan, rows),
         )
         with suppress(BudgetError):  # the model is made and paid for; the ledger shows it as not published
             booking.published("a model in memory")
@@ -420,6 +441,20 @@ def _target(into: str, out: str | Path | None, *, overwrite: bool) -> Target:
             "A table of a database needs a folder beside it, for the certificate.", remedy="Say --out as well."
         )
     return Target.of(into, overwrite=overwrite)
+
+
+def _expected(plan: Plan, rows: Rows) -> list[ExpectedNote]:
+    """What the dry run knows of the noise, for the certificate."""
+    return [
+        ExpectedNote(column=one.column, question=one.question, answer=one.answer, percent_of_draws=round(100 * MOST))
+        for one in expectations(plan, rows.row_count)
+    ]
+
+
+def _signing_key(key: str | Path | None, ledger: str | Path | None, passphrase: str | None) -> SigningKey | None:
+    """The key that was named, or the one beside the ledger, if there is one. Opened before anything is spent."""
+    path = beside_ledger(default_ledger_path() if ledger is None else ledger) if key is None else Path(key)
+    return None if key is None and not path.exists() else signing_key(path, passphrase)
 
 
 def _check_replicates(method: Method, replicates: int | None) -> None:

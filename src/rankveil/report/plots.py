@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankveil.errors import EstimateError, PlanError
 from rankveil.evaluate.results import Distribution, Evaluation
 from rankveil.figure import Figure
-from rankveil.report import figures
+from rankveil.report import figures, tables_of_pairs
 from rankveil.report.charts import AFTER, BEFORE, GRID, INK, QUIET, SERIES
 from rankveil.report.drawer import check_extra
 from rankveil.report.figures import Spec
@@ -90,7 +90,7 @@ def _panel(shown: Distribution) -> Spec:
 def _pairs(found: Evaluation) -> tuple[Spec, str, str]:
     names = list(dict.fromkeys(name for pair in found.pairs for name in pair.columns))
     about = "The share of rows that would have to change, in percent: the stronger the colour, the more."
-    return figures.of_pair_errors(found.pairs, names), "Errors of pairs of columns", about
+    return tables_of_pairs.of_pair_errors(found.pairs, names), "Errors of pairs of columns", about
 
 
 def _correlations(found: Evaluation) -> tuple[Spec, str, str]:
@@ -98,7 +98,7 @@ def _correlations(found: Evaluation) -> tuple[Spec, str, str]:
     names = list(dict.fromkeys(name for pair in found.pairs for name in pair.columns))
     ordered = [name for name in names if any(name in pair.columns for pair in correlated)]
     about = "Below the diagonal the original, above it the release. Orange is negative."
-    return figures.of_correlations(correlated, ordered), "Rank correlations", about
+    return tables_of_pairs.of_correlations(correlated, ordered), "Rank correlations", about
 
 
 def _queries(found: Evaluation) -> tuple[Spec, str, str]:

@@ -3,16 +3,18 @@
 Shows        The release (its file, or all its parts) is the certified one, byte for byte; its columns, rows and values
              are those declared; the parts of the budget add up, exactly, to the ε (or imply the (ε, δ)) that is stated;
              the claim is the one that rankveil makes for this method; the model beside the release, where one was kept,
-             is the certified one, file by file.
+             is the certified one, file by file; so is every file on the manifest; the page is the certificate's; the
+             owner of a key has signed all of it; a ledger still has what it had then.
 Cannot show  That the noise was really drawn, that the plan's bounds are public knowledge, that the original was read
-             only once, or who wrote the certificate. It is not signed: whoever changes release and certificate alike,
-             and consistently, is not found out here. Compare with the certificate its publisher shows.
+             only once. Without a signature: who wrote the certificate. Whoever changes release and papers alike, and
+             consistently, is then not found out here. Compare with the certificate its publisher shows.
 
 Everything needed is in these files: neither the original nor the plan is read, so anyone can verify. The certificate
 has the number of a column's labels, not the labels, so of labels only their number is checked.
 
 checks.py       the list of checks, and the certificate by itself
 release.py      the release against the certificate
+papers.py       page, manifest, signature, and the ledger that they quote
 inspection.py   the values of one column
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,6 +17,9 @@ from pydantic import ValidationError
 from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
+from rankveil.certificate.odds import meaning_of
+from rankveil.certificate.reading import Twice, unambiguous
+from rankveil.certificate.spent import spent_by
 from rankveil.errors import RankveilError, TableError
 from rankveil.formats.addresses import is_address
 from rankveil.fragments import fragment
@@ -25,6 +27,7 @@ from rankveil.measure.accounting import delta_at_most, implies, rho_within
 from rankveil.methods import METHODS
 from rankveil.privacy import theorems
 from rankveil.verify import release as of_release
+from rankveil.verify.papers import Papers
 from rankveil.verify.release import Fails
 from rankveil.write import CERTIFICATE_NAME, recover
 
@@ -73,7 +76,13 @@ class Verification:
         return {"verified": self.verified, "checks": [asdict(check) for check in self.checks]}
 
 
-def verify(certificate: str | Path | Release[Any], release: str | Path | None = None) -> Verification:
+def verify(
+    certificate: str | Path | Release[Any],
+    release: str | Path | None = None,
+    *,
+    key: str | Path | None = None,
+    ledger: str | Path | None = None,
+) -> Verification:
     """Check a release, or the folder of a model alone, against its certificate. All checks are made, whichever fail.
 
         >>> made = rv.release(people, plan, out="2031-q1")
@@ -83,11 +92,12 @@ def verify(certificate: str | Path | Release[Any], release: str | Path | None = 
         True
         >>> text = Path("2031-q1/release.parquet").write_bytes(b"PAR1, and then something else")
         >>> rv.verify("2031-q1")
-        NOT VERIFIED: 3 of ... checks fail
+        NOT VERIFIED: ... of ... checks fail
 
     One argument names the folder of a release, or what `release` has given back; two name the certificate and the
     release, which is a file, a folder, or the address of a table in a database, which is then compared with the release
-    beside the certificate. Nothing else is read, so anyone can verify.
+    beside the certificate. Nothing else is read, so anyone can verify. With `key`, a public key, it must be signed by
+    it; with `ledger`, that ledger must have what it had then.
     """
     where, path = _named(certificate, release)
     try:
@@ -114,6 +124,17 @@ def verify(certificate: str | Path | Release[Any], release: str | Path | None = 
         checks.append(("weights are the certified ones", lambda: of_release.weights(read, path.parent)))
     if isinstance(release, str) and is_address(release):
         checks.append(("table is the release", lambda: of_release.table(read, path, str(release))))
+    if read.release is not None:
+        papers = Papers(read, where, path)
+        checks += [
+            ("page says what the certificate says", papers.shown),
+            ("files are those on the list", papers.listed),
+            ("signature", lambda: papers.signature(None if key is None else Path(key))),
+        ]
+        if ledger is not None:
+            checks.append(("ledger", lambda: papers.ledger(Path(ledger))))
+    elif key is not None or ledger is not None:
+        checks.append(("signature", _never_signed))
     return Verification(tuple(_made(name, check) for name, check in checks), read)
 
 
@@ -136,6 +157,10 @@ def _named(certificate: str | Path | Release[Any], release: str | Path | None) -
     return where, path if (path / "model.json").exists() else release_file(path)
 
 
+def _never_signed() -> str:
+    raise Fails("a model by itself, or a release in memory, has no manifest and is not signed")
+
+
 def _made(name: str, check: Callable[[], str]) -> Check:
     try:
         return Check(name, True, check())
@@ -153,18 +178,15 @@ def _made(name: str, check: Callable[[], str]) -> Check:
 
 
 def read_certificate(path: Path) -> Certificate:
-    def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise Fails("an entry occurs twice, so readers may disagree about what it says")
-        return dict(pairs)
-
     try:
         text = path.read_text(encoding="utf-8")
-        json.loads(text, object_pairs_hook=without_repeats)
+        unambiguous(text)
         return Certificate.model_validate_json(text)
     except ValidationError as error:
         places = sorted({".".join(map(str, entry["loc"])) or "the whole" for entry in error.errors()})
         raise Fails(f"not a certificate of format 1 or {certificates.FORMAT}: {', '.join(places[:5])}") from None
+    except Twice as error:
+        raise Fails(str(error)) from None
     except (OSError, ValueError, RecursionError):
         raise Fails("the file is not JSON text") from None
 
@@ -200,10 +222,28 @@ def _claim(read: Certificate) -> str:
         expectations["neighbours"] &= read.neighbours.startswith(read.unit.definition)
         noted = any(share.column == "number of rows" and "T52" in share.theorems for share in read.shares)
         expectations["protects"] &= read.unit.rows_public or noted
+        expectations["meaning"] = _meaning_fits(read)
+        expectations["spent"] = read.spent is None or read.spent == _spending(read)
     wrong = [name for name, fits in expectations.items() if not fits]
     if wrong:
         raise Fails(f"not what rankveil says of {read.method}: {', '.join(wrong)}")
     return "differentially private" if private else "not differentially private, and says so"
+
+
+def _meaning_fits(read: Certificate) -> bool:
+    """Whether odds and attacks are those that follow from ε and δ."""
+    if read.meaning is None:
+        return True
+    if not read.differentially_private:
+        return False
+    epsilon, delta = _stated(read)
+    return read.meaning == meaning_of(epsilon, delta, read.accounting)
+
+
+def _spending(read: Certificate) -> tuple[certificates.SpentNote, ...]:
+    for share in read.shares:
+        _number(share.epsilon), _number(share.rho)
+    return spent_by(read.shares, [column.name for column in read.columns])
 
 
 def _theorems_fit(read: Certificate) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankveil.declare import Plan, declare
-from rankveil.declare.codebooks import has_labels
+from rankveil.declare.codebooks import with_own_labels
 from rankveil.declare.draft import draft_of
 from rankveil.declare.plan_file import plan_toml
 from rankveil.engines import open_table
@@ -137,7 +137,7 @@ def _begin(
         )
     if plan is None:
         table = open_table(path)
-        own = (path,) if has_labels(path) else ()  # what a file of SPSS, Stata or SAS says of itself
+        own = with_own_labels(path)  # what a file of SPSS, Stata or SAS says of itself
         made = draft_of(table, codebooks=(*codebooks.paths, *own), extract=codebooks.extract)
         text = made.text(short=False)
         guesses = len(Plan.parse(text, name="draft").guesses)

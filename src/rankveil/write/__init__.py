@@ -16,13 +16,26 @@ from rankveil.write.files import FileFormat, Said, Written, released_columns, sa
 from rankveil.write.folder import OutputFolder, fingerprints, write_folder
 from rankveil.write.publish import publish_files, publish_frame
 from rankveil.write.small import write_bytes, write_text
-from rankveil.write.swap import CERTIFICATE_NAME, MODEL_NAME, RELEASE_NAMES, recover
+from rankveil.write.swap import (
+    CERTIFICATE_NAME,
+    MANIFEST_NAME,
+    MODEL_NAME,
+    PAGE_NAME,
+    PAPER_NAMES,
+    RELEASE_NAMES,
+    SIGNATURE_NAME,
+    recover,
+)
 from rankveil.write.weights import WEIGHTS, weights_table, write_weights
 
 __all__ = [
     "CERTIFICATE_NAME",
+    "MANIFEST_NAME",
     "MODEL_NAME",
+    "PAGE_NAME",
+    "PAPER_NAMES",
     "RELEASE_NAMES",
+    "SIGNATURE_NAME",
     "WEIGHTS",
     "FileFormat",
     "OutputFolder",

@@ -1,4 +1,4 @@
-"""The folder a release goes to: the release, its certificate, and its model if it is kept, whole or not at all.
+"""The folder a release goes to: the release, its papers, and its model if it is kept, whole or not at all.
 
 Guarantee    A release, one file or in parts, appears under its name only when all of it is on the disk, in one step
              with its certificate and model; so it is where it takes the place of another one (swap.py).
@@ -22,8 +22,8 @@ from rankveil.errors import OutputError
 from rankveil.temporary import temporary_folder
 from rankveil.write.files import FileFormat, Written, write_rows
 from rankveil.write.swap import (
-    CERTIFICATE_NAME,
     MODEL_NAME,
+    PAPER_NAMES,
     RELEASE_NAMES,
     WEIGHTS_NAMES,
     prepared,
@@ -33,7 +33,7 @@ from rankveil.write.swap import (
     sync,
 )
 
-Certify = Callable[[Written], str]
+Certify = Callable[[Written], Mapping[str, bytes]]  # the papers that go with what was written: name -> content
 _NO_FILES: Mapping[str, bytes] = {}
 
 
@@ -59,7 +59,7 @@ class OutputFolder:
 
     def refuse_to_replace(self, inputs: Iterable[Path]) -> None:
         """Refuse if the table itself lies where the release is to go: it would be gone."""
-        ours = [(self.path / name).resolve() for name in (*RELEASE_NAMES, *WEIGHTS_NAMES, MODEL_NAME)]
+        ours = [(self.path / name).resolve() for name in (*RELEASE_NAMES, *PAPER_NAMES, *WEIGHTS_NAMES, MODEL_NAME)]
         for path in inputs:
             if any(path.resolve() == place or place in path.resolve().parents for place in ours):
                 raise OutputError(
@@ -105,13 +105,15 @@ class OutputFolder:
         """By way of a temporary folder that is always removed. What goes wrong with the disk is said in our words."""
         try:
             with prepared(self.path) as held:
-                release, certificate = held / "new" / self._name, held / "new" / CERTIFICATE_NAME
+                release = held / "new" / self._name
                 written = fill(release)
                 others = {held / "new" / name: write for name, write in self._beside.items()}
                 written = replace(written, beside=tuple(write(path) for path, write in others.items()))
-                certificate.write_text(certify(written), encoding="utf-8")
+                papers = {held / "new" / name: content for name, content in certify(written).items()}
+                for path, content in papers.items():
+                    path.write_bytes(content)
                 kept = _filled(held / "new" / MODEL_NAME, model) if model else []
-                for path in (*(release / part.name for part in written.parts), release, *others, certificate, *kept):
+                for path in (*(release / part.name for part in written.parts), release, *others, *papers, *kept):
                     path.chmod(0o755 if path.is_dir() else 0o644)
                     sync(path)
                 swap_in(held, overwrite=self._overwrite)

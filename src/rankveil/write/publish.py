@@ -21,13 +21,13 @@ def publish_frame(rows: Rows, like: Table, engine: Engine) -> Any:
 def publish_files(
     rows: Rows,
     folder: OutputFolder,
-    certify: Callable[[Written], str],
+    certify: Callable[[Written], Mapping[str, bytes]],
     engine: Engine,
     meter: Meter = no_meter,
     model: Mapping[str, bytes] | None = None,
 ) -> Written:
-    """The rows in a folder with their certificate: in one file, or in parts if many workers write. `model`: files that
-    lie beside in a folder of that name."""
+    """The rows in a folder with the papers that `certify` gives: in one file, or in parts if many workers write.
+    `model`: files that lie beside in a folder of that name."""
     kept = model or {}
 
     def in_parts(run: Map) -> Written:

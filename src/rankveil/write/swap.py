@@ -1,8 +1,8 @@
-"""A release, its certificate and its model, if it has one, take the place of others in one step.
+"""A release, its papers and its model, if it has one, take the place of others in one step.
 
 Guarantee    Whatever ends the process, at any instruction, and if the power fails: under their names in the folder lie
-             the old release with its certificate and model, or the new one with its own, whole. Other files are not
-             touched, and a folder `model` that is none of ours is never replaced.
+             the old release with its papers (certificate, page, manifest, signature) and model, or the new one with
+             its own, whole. Other files are not touched, and a folder `model` that is none of ours is never replaced.
 Argument     A file system renames one name at a time, so the names are led through one switch first. In a temporary
              folder lie `new/`, which is filled, `old/`, and `current`, a symbolic link to `old`.
              1. Each name in turn becomes a link to `current/` and that name, and what it named moves to `old/`, in one
@@ -33,11 +33,13 @@ from rankveil.errors import OutputError
 from rankveil.formats import release_names
 from rankveil.temporary import sweep, temporary_folder
 
-CERTIFICATE_NAME = "certificate.json"
+CERTIFICATE_NAME, PAGE_NAME = "certificate.json", "certificate.html"
+MANIFEST_NAME, SIGNATURE_NAME = "manifest.json", "manifest.sig"
+PAPER_NAMES = (CERTIFICATE_NAME, PAGE_NAME, MANIFEST_NAME, SIGNATURE_NAME)  # the last one if somebody signs
 RELEASE_NAMES = release_names()
 MODEL_NAME = "model"  # a folder
 WEIGHTS_NAMES = ("weights.csv", "weights.parquet")
-_NAMES = (*RELEASE_NAMES, CERTIFICATE_NAME, *WEIGHTS_NAMES, MODEL_NAME)
+_NAMES = (*RELEASE_NAMES, *PAPER_NAMES, *WEIGHTS_NAMES, MODEL_NAME)
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # as Linux numbers them
 
 

@@ -21,7 +21,7 @@ from rankveil.estimate.asked import asked
 from rankveil.estimate.intervals import OBSERVED, reach, values
 from rankveil.noise import SeededSource
 from rankveil.verify import verify
-from tests.support import category, integer, plan_text
+from tests.support import PAPERS, category, integer, plan_text
 
 COLUMNS = {
     "age": integer(90, lower=18),
@@ -217,7 +217,7 @@ def test_a_release_without_weights_takes_the_place_of_one_with_them(folder: Path
     place = shutil.copytree(folder, tmp_path / "out")
     pacsv.write_csv(people(), tmp_path / "people.csv")
     rv.release(tmp_path / "people.csv", plan(), out=place, source=SeededSource(1), overwrite=True)
-    assert sorted(path.name for path in place.iterdir()) == ["certificate.json", "release.csv"]
+    assert sorted(path.name for path in place.iterdir()) == [*PAPERS, "release.csv"]
 
 
 def test_quotes_and_parentheses_hide_the_words_of_a_question() -> None:

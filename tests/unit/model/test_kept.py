@@ -18,7 +18,7 @@ import rankveil as rv
 from rankveil.errors import ModelError, OutputError, PlanError
 from rankveil.ledger import Ledger
 from rankveil.noise import SeededSource
-from tests.support import category, files_in, integer, plan_text
+from tests.support import PAPERS, category, files_in, integer, plan_text
 
 ROWS = 4000
 COLUMNS = {
@@ -82,7 +82,7 @@ def test_the_model_lies_beside_the_release_with_every_file_on_the_certificate(ma
         content = (made.folder / "model" / part.name).read_bytes()
         assert (part.sha256, part.bytes) == (hashlib.sha256(content).hexdigest(), len(content))
     assert {f"model/{part.name}" for part in made.certificate.model.parts} | {
-        "certificate.json",
+        *PAPERS,
         "release.parquet",
     } == set(files_in(made.folder))
 
@@ -91,7 +91,7 @@ def test_a_release_is_the_same_whether_its_model_is_kept_or_not(
     made: rv.Release, plan: rv.Plan, tmp_path: Path
 ) -> None:
     rv.release(people(), plan, out=tmp_path / "other", source=SeededSource(1))
-    assert files_in(tmp_path / "other") == ["certificate.json", "release.parquet"]
+    assert files_in(tmp_path / "other") == [*PAPERS, "release.parquet"]
     assert (tmp_path / "other" / "release.parquet").read_bytes() == (tmp_path / "out" / "release.parquet").read_bytes()
 
 
@@ -289,7 +289,7 @@ def test_a_release_that_is_replaced_takes_its_model_with_it(made: rv.Release, pl
     with pytest.raises(OutputError, match="already holds"):
         rv.release(people(), plan, out=tmp_path / "out", source=SeededSource(2))
     rv.release(people(), plan, out=tmp_path / "out", overwrite=True, source=SeededSource(2))
-    assert files_in(tmp_path / "out") == ["certificate.json", "release.parquet"]
+    assert files_in(tmp_path / "out") == [*PAPERS, "release.parquet"]
     rv.release(people(), plan, out=tmp_path / "out", overwrite=True, keep_model=True, source=SeededSource(2))
     assert rv.Model.load(tmp_path / "out").rows == ROWS
 

@@ -66,9 +66,14 @@ def certificate(tmp_path: Path) -> Certificate:
     return release(table, PLAN, source=SeededSource(1)).certificate
 
 
+def papers(written: Written) -> dict[str, bytes]:
+    return {"certificate.json": b"{}"}
+
+
 def published(out: Path, certificate: Certificate, **options: bool) -> Path:
-    def certify(written: Written) -> str:
-        return certificate.model_copy(update={"release": ReleaseNote.of(written, FileFormat("parquet"))}).to_json()
+    def certify(written: Written) -> dict[str, bytes]:
+        made = certificate.model_copy(update={"release": ReleaseNote.of(written, FileFormat("parquet"))})
+        return {"certificate.json": made.to_json().encode()}
 
     OutputFolder(out, FileFormat("parquet"), **options).publish_parts(parts_of(ROWS), certify)
     return out
@@ -155,7 +160,7 @@ def test_a_part_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OutputError, match="No space left"):
-        OutputFolder(tmp_path / "out", FileFormat("parquet")).publish_parts(write, lambda written: "{}")
+        OutputFolder(tmp_path / "out", FileFormat("parquet")).publish_parts(write, papers)
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -169,7 +174,7 @@ def test_parts_that_were_not_reported_or_never_written_are_refused(tmp_path: Pat
 
     for write in (too_few, too_many):
         with pytest.raises(OutputError, match="parts are missing"):
-            OutputFolder(tmp_path / "out", FileFormat("parquet")).publish_parts(write, lambda written: "{}")
+            OutputFolder(tmp_path / "out", FileFormat("parquet")).publish_parts(write, papers)
         assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -215,14 +220,14 @@ def test_a_release_in_parts_is_replaced_only_if_told_so(tmp_path: Path, certific
         published(out, certificate)
     published(out, certificate, overwrite=True)
     assert failures(out) == {}
-    OutputFolder(out, FileFormat("csv"), overwrite=True).publish(ROWS, lambda written: "{}")
+    OutputFolder(out, FileFormat("csv"), overwrite=True).publish(ROWS, papers)
     assert sorted(path.name for path in out.iterdir()) == ["certificate.json", "release.csv"]
 
 
 def test_a_model_appears_beside_parts_in_the_same_step(tmp_path: Path) -> None:
     files = {"model.json": b"{}", "rows.parquet": b"rows"}
     folder = OutputFolder(tmp_path / "out", FileFormat("parquet"))
-    folder.publish_parts(parts_of(ROWS), lambda written: "{}", files)
+    folder.publish_parts(parts_of(ROWS), papers, files)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out" / "model").iterdir()} == files
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "certificate.json",

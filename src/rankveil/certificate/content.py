@@ -1,51 +1,22 @@
-"""The certificate: what holds for a release, for whom, why, and at what price. Written for the public.
+"""What a certificate says: its parts and the whole.
 
 It is made of the plan, of n, and of what the mechanisms report about themselves. No value of the data enters it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
-from fractions import Fraction
-from functools import partial
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rankveil._version import __version__
-from rankveil.consent import weak
-from rankveil.declare import Column, Plan
-from rankveil.declare.domain import Nominal
 from rankveil.declare.unit import A_ROW, Neighbours, Unit
-from rankveil.draw.rows import Rows
 from rankveil.fragments import Facts, fragment
-from rankveil.ledger import Reservation
-from rankveil.meaning import in_words, needs_words
 from rankveil.measure.accounting import Accounting
-from rankveil.measure.budget import Mechanism
-from rankveil.methods import Method
-from rankveil.privacy import Theorem, cited
+from rankveil.privacy import Theorem
 from rankveil.write import FileFormat, Written
-from rankveil.write.swap import WEIGHTS_NAMES
 
 FORMAT = 2
-NEIGHBOURS_WITH_PUBLIC = (
-    " Columns marked public are known to everyone and released as they are: nobody is protected in them, and"
-    " neighbours agree on them."
-)
-ESCAPED = (
-    "Labels and column names that a spreadsheet would run as formulas have an apostrophe before them, which is no part"
-    " of them."
-)
-ORDER_RELEASED = (
-    "The order of the rows is released as it is: row r belongs to record r of the table. Where that order says"
-    " something about people, as in a table sorted by income or by date of entry, it is not protected; shuffle such a"
-    " table first."
-)
-
 
 ACCOUNTINGS: dict[Accounting, str] = {
     "gaussian": "shares of ρ = μ²/2 of Gaussian differential privacy, which imply ε and δ by T46",
@@ -148,6 +119,62 @@ class InterestNote(_Part):
         )
 
 
+class PublicationNote(_Part):
+    """Who publishes the release and what for, as the plan says; its `title` stands by itself."""
+
+    curator: str | None = None
+    contact: str | None = None
+    purpose: str | None = None
+    region: str | None = None
+    sector: str | None = None
+    period: str | None = None
+    licence: str | None = None
+    notes: str | None = None
+
+
+class AttackNote(_Part):
+    """What a test for one person can reach. Rounded upwards."""
+
+    false_positive_percent: int = Field(description="How often the test says yes although it should not.")
+    true_positive_percent: str = Field(description="How often it can say yes, at most, where it should.")
+
+
+class MeaningNote(_Part):
+    """What ε and δ come to. Everything follows from them and from `accounting`, and is rounded upwards."""
+
+    odds_factor: str = Field(description="e^ε: by how much odds about one person change at most, up to δ.")
+    best_guess_percent: str = Field(description="How often the better of two guesses is right, where a coin is in 50.")
+    attacks: tuple[AttackNote, ...]
+    by: Literal["epsilon", "epsilon and delta", "gaussian"] = Field(
+        description="What they follow from: ε alone, ε and δ, or all pairs of them that T46 proves."
+    )
+
+
+class SpentNote(_Part):
+    """A part of the budget, and what it has bought."""
+
+    what: str
+    purpose: Literal["column", "linkage", "bounds", "rows"]
+    percent: str = Field(description="Of the whole budget.")
+
+
+class ExpectedNote(_Part):
+    """How much noise there is on one column: of its law, not of the table."""
+
+    column: str
+    question: str
+    answer: str
+    percent_of_draws: int = Field(description="In how many draws of the noise the answer holds, at least.")
+
+
+class SignerNote(_Part):
+    """Whose key has signed the manifest that lists this certificate."""
+
+    algorithm: Literal["Ed25519"]
+    key: str = Field(description="SHA-256 of the public key, in DER.")
+    name: str | None = Field(None, description="What the key's owner calls himself.")
+
+
 class PlanNote(_Part):
     sha256: str = Field(description="Of the settings in force, in canonical form.")
     file_sha256: str | None = Field(description="Of the plan file as it was read, before options changed it.")
@@ -237,6 +264,7 @@ class Certificate(_Part):
     rankveil_version: str
     created: datetime
     title: str | None = Field(None, description="What the plan calls the release.")
+    publication: PublicationNote | None = Field(None, description="Who publishes the release, where, and what for.")
     method: str
     differentially_private: bool
     for_release: bool = Field(description="False if the randomness was fixed by a seed: a test, not a release.")
@@ -254,8 +282,17 @@ class Certificate(_Part):
         description="What shares of ρ are: μ²/2 of Gaussian, or ρ of zero-concentrated differential privacy. Null"
         " without a δ; null with one in older certificates, and then zero-concentrated.",
     )
+    meaning: MeaningNote | None = Field(
+        None, description="What ε and δ come to in odds and attacks; null without a guarantee, and in older ones."
+    )
     settings: Settings
     shares: tuple[Share, ...]
+    spent: tuple[SpentNote, ...] | None = Field(
+        None, description="The shares in percent, added up by what they bought; null in older certificates."
+    )
+    expected: tuple[ExpectedNote, ...] | None = Field(
+        None, description="How much noise the dry run says there is; null in older certificates."
+    )
     rows: int
     row_aligned: bool = Field(description="Row r of the release belongs to record r of the table.")
     linkage: str | None = Field(None, description="How columns were linked, where a public rule decided it.")
@@ -267,11 +304,15 @@ class Certificate(_Part):
     )
     remarks: tuple[str, ...] = Field((), description="What the method asks readers to know, such as lower bounds.")
     columns: tuple[ColumnNote, ...]
+    dropped: tuple[str, ...] | None = Field(
+        None, description="Columns of the table that are not released; the one that tells persons apart is not named."
+    )
     ledger: LedgerNote | None = Field(None, description="The ledger's entry; null for tests.")
     plan: PlanNote
     release: ReleaseNote | None
     model: ModelNote | None = Field(None, description="The model that was kept; null if none was.")
     weights: WeightsNote | None = Field(None, description="Replicate weights beside the release, if there are any.")
+    signed: SignerNote | None = Field(None, description="Whose key has signed the release; null if nobody's has.")
 
     @model_validator(mode="before")
     @classmethod
@@ -310,6 +351,7 @@ class Certificate(_Part):
         guarantee = f"ε = {self.epsilon}, δ = {self.delta or 0}" if self.differentially_private else "none"
         facts: Facts = [
             *([("title", self.title)] if self.title else []),
+            *([("published by", self.publication.curator)] if self.publication and self.publication.curator else []),
             ("statement", self.statement),
             ("method", self.method),
             ("guarantee", guarantee),
@@ -334,163 +376,8 @@ class Certificate(_Part):
             if self.weights
             else []
         )
+        facts += [("signed", f"by the key {self.signed.key}")] if self.signed else []
         return facts
 
     def _repr_html_(self) -> str:
         return fragment("Certificate", warning=self.warning, facts=self.facts())
-
-
-def certify(
-    plan: Plan,
-    method: Method,
-    rows: Rows,
-    form: FileFormat,
-    entry: Reservation | None,
-    created: datetime,
-    written: Written | None,
-    replicates: int | None = None,
-    *,
-    for_release: bool,
-    model: Written | None = None,
-) -> Certificate:
-    """What holds for rows, for the file they were written to, if there is one, and for a model that is kept."""
-    epsilon, delta = plan.release.epsilon, plan.release.delta
-    public = any(not column.protected for column in rows.schema.columns)
-    accepted = weak(plan, method) if for_release else []
-    remarks = [*rows.remarks]
-    remarks += [ORDER_RELEASED] if rows.row_aligned else []
-    remarks += [ESCAPED] if form.escape_formulas else []
-    remarks += [f"Accepted by whoever released this: {' and '.join(accepted)}."] if accepted else []
-    shares = tuple(share_of(note) for note in rows.notes)
-    columns = tuple(describe(column) for column in rows.schema.columns)
-    accounting = next((note.accounting for note in rows.notes if note.rho is not None), None)
-    return Certificate(
-        rankveil_version=__version__,
-        created=created,
-        title=plan.publication.title,
-        method=method.name,
-        differentially_private=method.differentially_private,
-        for_release=for_release,
-        statement=statement_for(method, epsilon, delta, plan.unit, for_release=for_release),
-        reason=method.why_not or None,
-        theorems=theorems_for(method, shares, columns, delta, accounting, plan.unit),
-        neighbours=plan.unit.definition + (NEIGHBOURS_WITH_PUBLIC if public else ""),
-        protects=UnitNote.of(plan.unit),
-        epsilon=plain(epsilon) if method.differentially_private else None,
-        delta=plain(delta or Decimal(0)) if method.differentially_private else None,
-        accounting=accounting,
-        settings=Settings(
-            epsilon=plain(epsilon) if method.uses_budget else None,
-            k=plan.release.k if method.needs_clusters else None,
-        ),
-        shares=shares,
-        rows=rows.row_count,
-        row_aligned=rows.row_aligned,
-        linkage=rows.linkage or None,
-        rules=tuple(rule.text for rule in rows.schema.stated) or None,
-        interest=tuple(InterestNote(target=one.target, columns=one.columns) for one in plan.interest) or None,
-        remarks=tuple(remarks),
-        columns=columns,
-        ledger=None if entry is None else LedgerNote(entry=entry.number, receipt=entry.receipt),
-        plan=PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
-        release=None if written is None else ReleaseNote.of(written, form),
-        model=None if model is None else ModelNote.of(model),
-        weights=_weights_note(written, replicates),
-    )
-
-
-def _weights_note(written: Written | None, replicates: int | None) -> WeightsNote | None:
-    found = [] if written is None else [each for each in written.beside if each.name in WEIGHTS_NAMES]
-    return WeightsNote.of(found[0], replicates) if found and replicates is not None else None
-
-
-def statement_for(
-    method: Method, epsilon: Decimal, delta: Decimal | None, unit: Unit = A_ROW, *, for_release: bool
-) -> str:
-    """The certificate's first sentence."""
-    if not method.differentially_private:
-        text = f"NOT differentially private. {method.holds}"
-    else:
-        amount = f"ε = {plain(epsilon)}" + ("" if delta is None else f" and δ = {plain(delta)}")
-        text = f"{method.holds[:-1]} with {amount}, {unit.differ}."
-        text += f" {in_words(epsilon, delta)}" if needs_words(epsilon, delta) else ""
-    return text if for_release else "NOT FOR RELEASE: drawn from a fixed seed. " + text
-
-
-def share_of(note: Mechanism) -> Share:
-    return Share(
-        column=note.column,
-        mechanism=note.name,
-        epsilon=None if note.epsilon is None else plain(note.epsilon),
-        rho=None if note.rho is None else plain(note.rho),
-        scale=None if note.scale is None else plain(note.scale),
-        scale_in_units=note.scale_in_units,
-        sensitivity=note.sensitivity,
-        clusters=note.clusters,
-        theorems=note.theorems,
-    )
-
-
-def theorems_for(
-    method: Method,
-    shares: Sequence[Share],
-    columns: Sequence[ColumnNote],
-    delta: Decimal | Fraction | None,
-    accounting: Accounting | None = None,
-    unit: Unit = A_ROW,
-) -> tuple[TheoremNote, ...]:
-    """What a certificate cites: the method's own, then those of its shares, each once."""
-    ids = [*method.theorems, *(one for share in shares for one in share.theorems)]
-    ids += ["T50"] if unit != A_ROW else []
-    ids += ["T51"] if unit.person is not None else []
-    ids += ["T46" if accounting == "gaussian" else "T4"] if method.differentially_private and delta else []
-    ids += ["T28"] if method.differentially_private and any(column.role == "public" for column in columns) else []
-    return tuple(map(TheoremNote.of, cited(ids)))
-
-
-def describe(column: Column) -> ColumnNote:
-    domain = column.domain
-    derived = None if column.derived is None else column.derived.said
-    note = partial(
-        ColumnNote,
-        name=column.name,
-        kind=column.kind,
-        role=column.role,
-        null=column.allows_null,
-        derived=derived,
-        source=column.source,
-    )
-    if isinstance(domain, Nominal):
-        labels, taxonomy = domain.label_count, domain.taxonomy
-        return note(categories=labels, concepts=taxonomy.node_count, taxonomy_sha256=taxonomy.sha256)
-    if domain.labels is not None:
-        return note(categories=domain.width + 1)
-    ends = domain.decode(np.array([0, domain.width]))
-    return note(
-        lower=str(ends[0].as_py()),
-        upper=str(ends[1].as_py()),
-        step=None if domain.date_format else plain(domain.step),
-        scale="log" if domain.log else "linear",
-        format=domain.date_format,
-        special=tuple(map(plain, domain.special)) or None,
-    )
-
-
-def plain(number: Decimal | Fraction) -> str:
-    """Exactly: a decimal where the number has a finite one, a fraction otherwise."""
-    fraction = Fraction(number)
-    rest = fraction.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest != 1:
-        return str(fraction)
-    return f"{_as_decimal(fraction):f}"
-
-
-def _as_decimal(fraction: Fraction) -> Decimal:
-    places = 0
-    while (fraction * 10**places).denominator != 1:
-        places += 1
-    # Built from its digits, so that no context precision rounds it.
-    return Decimal((int(fraction < 0), tuple(map(int, str(abs(int(fraction * 10**places))))), -places))
