@@ -28,6 +28,7 @@ from rankveil.measure.accounting import Accounting
 from rankveil.measure.budget import Mechanism
 from rankveil.methods import Method
 from rankveil.privacy import Theorem, cited
+from rankveil.published_accuracy import AccuracyStatement
 from rankveil.write import FileFormat, Written
 from rankveil.write.swap import WEIGHTS_NAMES
 
@@ -262,6 +263,9 @@ class Certificate(_Part):
     release: ReleaseNote | None
     model: ModelNote | None = Field(None, description="The model that was kept; null if none was.")
     weights: WeightsNote | None = Field(None, description="Replicate weights beside the release, if there are any.")
+    published_accuracy: tuple[AccuracyStatement, ...] | None = Field(
+        None, description="How far the release is from its table, with noise: what was published of it, and its price."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -324,6 +328,9 @@ class Certificate(_Part):
             if self.weights
             else []
         )
+        for each in self.published_accuracy or ():
+            facts += [("accuracy", f"{line}; ε = {each.epsilon}") for line in each.in_words()]
+            facts += [("with its accuracy", f"ε = {each.together_epsilon}, δ = {each.together_delta} in all")]
         return facts
 
     def _repr_html_(self) -> str:

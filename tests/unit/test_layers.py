@@ -40,7 +40,8 @@ LAYERS = (
     ("published",),
     ("write",),
     ("model",),
-    ("methods", "consent", "certificate", "preview", "release", "evaluate", "audit", "verify", "estimate"),
+    ("published_accuracy",),
+    ("methods", "consent", "certificate", "preview", "release", "evaluate", "audit", "verify", "estimate", "risk"),
     ("report",),
     ("compare",),  # writes a page
     ("reproduce",),

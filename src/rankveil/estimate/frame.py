@@ -19,7 +19,8 @@ from rankveil.engines.arrays import is_text, null_of
 from rankveil.errors import EstimateError
 from rankveil.estimate.values import Floats, Values
 from rankveil.verify.checks import read_certificate
-from rankveil.verify.release import Fails, opened
+from rankveil.verify.numbers import Fails
+from rankveil.verify.release import opened
 from rankveil.write import CERTIFICATE_NAME, WEIGHTS, recover
 
 if TYPE_CHECKING:

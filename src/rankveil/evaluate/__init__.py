@@ -1,9 +1,13 @@
-"""Utility of a release. Everything here reads the original table, so its results are internal."""
+"""Utility of a release. Everything here reads the original table, so its results are internal.
+
+The exception is publish.py: figures with noise, paid from the ledger, which go on the certificate.
+"""
 
 from rankveil.evaluate.evaluation import evaluate
 from rankveil.evaluate.learning import Learning, learning_scores, propensity_auc
 from rankveil.evaluate.measures import jensen_shannon, relative_errors, variance_change
 from rankveil.evaluate.measuring import measure, measure_all
+from rankveil.evaluate.publish import publish_accuracy
 from rankveil.evaluate.results import ColumnResult, Evaluation, PairResult
 
 __all__ = [
@@ -17,6 +21,7 @@ __all__ = [
     "measure",
     "measure_all",
     "propensity_auc",
+    "publish_accuracy",
     "relative_errors",
     "variance_change",
 ]

@@ -55,7 +55,7 @@ def evaluate(
     schema = declare(plan, opened)
     original = encode(opened, schema)
     opened_release = open_table(release, separator=plan.table.separator).unescaped(schema.names)
-    released = encode(_with_columns(opened_release, schema), schema, released=True)
+    released = encode(with_columns(opened_release, schema), schema, released=True)
     progress("measuring columns and pairs")
     ranged = on_common_ranges(original, released)
     result = measure_all(*ranged, row_aligned=row_aligned)
@@ -66,7 +66,7 @@ def evaluate(
     ]
     if target is not None:
         opened_test = open_table(test, separator=plan.table.separator, encoding=plan.table.encoding)
-        real = encode(_with_columns(opened_test, schema), schema)
+        real = encode(with_columns(opened_test, schema), schema)
         learnt.append(
             ("learning", f"learning to predict {target}", lambda: learning_scores(original, released, real, target))
         )
@@ -104,7 +104,7 @@ def certificate_beside(release: object) -> Certificate | None:
     return certificate if certificate.release is not None and certificate.release.file == release.name else None
 
 
-def _with_columns(table: Table, schema: Schema) -> Table:
+def with_columns(table: Table, schema: Schema) -> Table:
     absent = [name for name in schema.names if name not in table.schema.names]
     if absent:
         raise TableError(

@@ -14,6 +14,8 @@ has the number of a column's labels, not the labels, so of labels only their num
 checks.py       the list of checks, and the certificate by itself
 release.py      the release against the certificate
 inspection.py   the values of one column
+accuracy.py     published accuracy against itself
+numbers.py      exact numbers as certificates write them
 """
 
 from rankveil.verify.checks import Check, Verification, verify

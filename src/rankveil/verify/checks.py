@@ -23,10 +23,11 @@ from rankveil.measure.accounting import delta_at_most, implies, rho_within
 from rankveil.methods import METHODS
 from rankveil.privacy import theorems
 from rankveil.verify import release as of_release
-from rankveil.verify.release import Fails
+from rankveil.verify.accuracy import accuracy
+from rankveil.verify.numbers import Fails
+from rankveil.verify.numbers import number as _number
 
 _NEARLY_ALL = 1 - Fraction(1, 10**6)  # of the ρ that (ε, δ) allow: a budget is spent whole, up to rounding
-_SMALLEST = Fraction(1, 10**60)
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ def verify(certificate: str | Path, release: str | Path) -> Verification:
     checks.append(("model is the certified one", lambda: of_release.model(read, path)))
     if read.weights is not None:
         checks.append(("weights are the certified ones", lambda: of_release.weights(read, path.parent)))
+    if read.published_accuracy is not None:
+        checks.append(("published accuracy adds up", lambda: accuracy(read)))
     return Verification(tuple(_made(name, check) for name, check in checks), read)
 
 
@@ -245,18 +248,3 @@ def _implied(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
         order, reach = above[np.argmin(bound)] + 1, (high - low) / 100
         low, high = math.log(order - 1) - reach, math.log(order - 1) + reach
     return implies(rho, Fraction(float(order)).limit_denominator(10**6), epsilon, delta)
-
-
-def _number(text: str | None) -> Fraction | None:
-    """An exact number as the certificate writes it: decimal or fraction."""
-    if text is None:
-        return None
-    try:
-        if len(text) > 10_000 or "e" in text.lower():
-            raise ValueError
-        number = Fraction(text)
-        if number and not _SMALLEST <= abs(number) <= 1 / _SMALLEST:  # beyond any plan, and beyond floating point
-            raise ValueError
-        return number
-    except (ValueError, ZeroDivisionError):
-        raise Fails("an exact number is not written as a decimal or a fraction") from None

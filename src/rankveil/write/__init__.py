@@ -15,7 +15,7 @@ from rankveil.write.ahead import as_arrow
 from rankveil.write.files import FileFormat, Written, write_rows
 from rankveil.write.folder import OutputFolder, fingerprints, write_folder
 from rankveil.write.publish import publish_files, publish_frame
-from rankveil.write.small import write_bytes, write_text
+from rankveil.write.small import rewrite, write_bytes, write_text
 from rankveil.write.swap import CERTIFICATE_NAME, MODEL_NAME, RELEASE_NAMES, recover
 from rankveil.write.weights import WEIGHTS, weights_table, write_weights
 
@@ -32,6 +32,7 @@ __all__ = [
     "publish_files",
     "publish_frame",
     "recover",
+    "rewrite",
     "weights_table",
     "write_bytes",
     "write_folder",

@@ -59,7 +59,7 @@ def swap_in(held: Path, *, overwrite: bool) -> None:
     for path in (held / "names", held / "new", old, held):
         sync(path)
     recover(folder)  # another run may have been killed here while this one was at work
-    with _locked(folder):
+    with locked(folder):
         _refuse_other_swaps(folder)
         refuse_taken(folder, overwrite=overwrite)
         try:
@@ -98,7 +98,7 @@ def recover(folder: Path) -> None:
 
 def finish(held: Path) -> None:
     """Bring the folder around to its old or its new state, whichever `current` says."""
-    with _locked(held.parent):
+    with locked(held.parent):
         _settle(held)
 
 
@@ -175,7 +175,7 @@ def _refuse_other_swaps(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """One swap at a time; in a folder that cannot be locked (NFS), whoever comes second is refused by the names."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
