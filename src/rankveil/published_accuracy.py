@@ -2,8 +2,8 @@
 
 It is made of protected answers alone (measure/accuracy.py): everything here is post-processing (T1).
 
-Intervals    A figure is an exact integer plus discrete Laplace noise of a known scale s, so the integer lies within w of
-             what was drawn with a probability of at least 95 %, w being the least number with
+Intervals    A figure is an exact integer plus discrete Laplace noise of a known scale s, so the integer lies within w
+             of what was drawn with a probability of at least 95 %, w being the least number with
              P(|noise| > w) = 2 q^(w+1) / (1 + q) <= 5 % and q = e^(-1/s). It says how much the noise may have moved the
              figure. It holds for each figure by itself, not for all at once.
 Cut off      A distance is not negative, and a total variation at most 1: figure and interval are cut off there.

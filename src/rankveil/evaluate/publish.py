@@ -1,11 +1,11 @@
 """Accuracy of a release, published: measured with noise, paid from the ledger, put on the certificate.
 
-Guarantee    The figures are ε-DP for whom the plan protects, beside what the release has cost. The spend is in the ledger,
-             under the same identities as a release, before noise is drawn, and is not given back. The certificate is
-             replaced as a whole, or not at all, and says everything else as it did.
+Guarantee    The figures are ε-DP for whom the plan protects, beside what the release has cost. The spend is in the
+             ledger, under the same identities as a release, before noise is drawn, and is not given back. The
+             certificate is replaced as a whole, or not at all, and says everything else as it did.
 Argument     T53, T6 and T2; the release is what its certificate says, or nothing is asked.
-Refused      Whatever leaves it open what was released of which table: another plan, another file, another number of rows
-             where that is public, no certificate, no guarantee.
+Refused      Whatever leaves it open what was released of which table: another plan, another file, another number of
+             rows where that is public, no certificate, no guarantee.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 from rankveil.certificate import Certificate, plain
 from rankveil.declare import Plan, Records, Schema, declare, encode
 from rankveil.declare.dataset import Dataset
-from rankveil.declare.persons import limited
 from rankveil.declare.expression import Node, parse
+from rankveil.declare.persons import limited
 from rankveil.declare.rule import Stated
 from rankveil.engines import Engine, RowsDone, engine_for, metered, open_table
 from rankveil.errors import GuaranteeError, OutputError, PlanError, TableError
@@ -58,8 +58,8 @@ def publish_accuracy(
 
     `release` is a folder that a release was written to, or the file in it. What is published: the mean total variation
     of columns and of pairs, over cells that follow from the release, and for each of `queries`, a condition such as
-    "age >= 65 and sex = 'f'", the error of the share of rows that fulfil it. The rest is as for `release`: the ledger is
-    written first, and anything but the system's generator as `source` is for tests.
+    "age >= 65 and sex = 'f'", the error of the share of rows that fulfil it. The rest is as for `release`: the ledger
+    is written first, and anything but the system's generator as `source` is for tests.
 
         rv.evaluate.publish_accuracy("people.csv", "2031-q1", "plan.toml", epsilon="0.1")
     """
@@ -95,8 +95,8 @@ def publish_accuracy(
         exact, rows = question.exact(dataset)
     if plan.unit.rows_public and rows != certificate.rows:
         raise TableError(
-            f"The table has {rows} rows and the certificate speaks of {certificate.rows}: the release is not one of this"
-            " table.",
+            f"The table has {rows} rows and the certificate speaks of {certificate.rows}: the release is not one of"
+            " this table.",
             remedy="Name the table that was released.",
         )
     budget = Budget(price, protects=plan.unit)
@@ -141,8 +141,8 @@ def _plan_of(certificate: Certificate, plan: Plan, source: RandomSource) -> Plan
     """The plan with the settings that were in force, if the release was made by it."""
     if not certificate.differentially_private or certificate.epsilon is None:
         raise GuaranteeError(
-            f"The release was made by {certificate.method}, which gives no differential privacy: private figures about a"
-            " table that is not protected would only look like protection.",
+            f"The release was made by {certificate.method}, which gives no differential privacy: private figures about"
+            " a table that is not protected would only look like protection.",
             remedy="Evaluate it internally: rankveil evaluate without --publish.",
         )
     if source.releasable and not certificate.for_release:

@@ -2,8 +2,8 @@
 
 Guarantee    Differentially private at the price it is given, for whom the price protects. The release, the cells and
              the conditions are taken as public: they must not follow from the table in any other way than by noise.
-Argument     T53: the release is the same for both neighbours, so a distance between its counts and the table's changes by
-             no more than the table's counts do. Noise by T6; the parts of the price add up (T2).
+Argument     T53: the release is the same for both neighbours, so a distance between its counts and the table's changes
+             by no more than the table's counts do. Noise by T6; the parts of the price add up (T2).
 Memory       Counts of cells; does not grow with the number of rows.
 Arithmetic   Integers until the noise is drawn.
 """
@@ -120,7 +120,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Exact:
-    """Sums of |difference of counts| over all cells of so many tables; and differences of named counts. Not protected."""
+    """Sums of |difference of counts| over all cells of so many tables; differences of named counts. Not protected."""
 
     one_way: int
     one_way_tables: int

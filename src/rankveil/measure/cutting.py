@@ -4,8 +4,8 @@ Cells: one per value of a domain of at most 20 values and per label (or concept)
 beginning at a quantile. A value so common that two quantiles fall on it (a heap at zero, say) is a cell of its own, and
 so are special values and missing.
 
-Guarantee    The cell of a value is a function of that value and of the table that the cells were cut by. Where that is a
-             release, cells are released things (T53).
+Guarantee    The cell of a value is a function of that value and of the table that the cells were cut by. Where that is
+             a release, cells are released things (T53).
 """
 
 from __future__ import annotations

@@ -51,4 +51,5 @@ def _follows(figure: AccuracyFigure, read: Certificate, queries: int) -> bool:
         rows_public=read.unit.rows_public,
         condition=figure.condition,
     )
-    return number(figure.scale) == noise.parameter and again == figure and (figure.kind != "query" or figure.tables == 1)
+    one = figure.kind != "query" or figure.tables == 1
+    return one and number(figure.scale) == noise.parameter and again == figure
