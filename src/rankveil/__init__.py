@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rankveil.model import Model
     from rankveil.preview import preview
     from rankveil.release import Release, fit, release
+    from rankveil.risk import Risk, risk
     from rankveil.taxonomy import Taxonomy
 
 # Loaded when first used, so that `import rankveil` stays quick.
@@ -45,6 +46,7 @@ _HOMES = {
     "Plan": "rankveil.declare",
     "RankveilError": "rankveil.errors",
     "Release": "rankveil.release",
+    "Risk": "rankveil.risk",
     "Taxonomy": "rankveil.taxonomy",
     "attack": "rankveil.audit.attack",
     "compare": "rankveil.compare",
@@ -53,6 +55,7 @@ _HOMES = {
     "fit": "rankveil.release",
     "preview": "rankveil.preview",
     "release": "rankveil.release",
+    "risk": "rankveil.risk",
 }
 
 __all__ = [
@@ -64,6 +67,7 @@ __all__ = [
     "Plan",
     "RankveilError",
     "Release",
+    "Risk",
     "Taxonomy",
     "__version__",
     "attack",
@@ -73,6 +77,7 @@ __all__ = [
     "fit",
     "preview",
     "release",
+    "risk",
 ]
 
 

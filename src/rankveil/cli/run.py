@@ -29,6 +29,7 @@ _COMMANDS = (
     "compare",
     "audit",
     "attack",
+    "risk",
     "methods",
     "explain",
     "ledger",
