@@ -20,19 +20,20 @@ READING = (
     "The bar is the range that holds the risk of all from whom targets were drawn, in at least 95 of 100 cases. A range"
     " that reaches below 0 holds no proof of any risk.",
     "The mark is the limit that ε sets, for the mean over releases. One release may come out above or below it by"
-    " chance. A method without a guarantee has no limit.",
+    " chance. Of a published method it is what the ε that its paper claims would allow, which is refuted; without noise"
+    " there is no limit.",
     "An attack that does no better than guessing (weak) shows little: a better one may find more. Limits hold for all.",
 )
 DOING = (
     "Risks near 0 and below their limits: the release does what its certificate says.",
     "A risk well above 0 although a limit allows it: ε is large. Choose a smaller one, or leave out the column.",
     "A risk above its limit by more than its range, or a claim that is contradicted: do not publish, and report it.",
-    "No limit (published methods): what shows here is a leak that no theorem bounds. Use a method with a guarantee.",
+    "A published method: what shows here is a leak that no theorem bounds. Use a method with a guarantee.",
 )
 
 
 def attack_rows(result: Risk, most: int | None = None) -> list[list[str]]:
-    """A line for each attack, the largest risk of a criterion first; of inference at most so many columns."""
+    """A line for each attack, the most certain risk of a criterion first; of inference at most so many columns."""
     rows = []
     for criterion in CRITERIA:
         seen: dict[str, int] = {}
@@ -69,15 +70,17 @@ def membership_lines(result: Risk) -> list[str]:
         return []
     low, high = found.advantage_between
     limit = "no limit" if found.advantage_limit is None else f"limit of ε {found.advantage_limit:.3f}"
-    claimed = "no ε is claimed" if found.claimed is None else f"claimed {found.claimed:g}"
+    claimed = "no ε is claimed" if found.claimed is None else f"claimed: {found.claimed:g}"
     lines = [
         f"Membership: ε is at least {found.epsilon_at_least:.3f}, which holds in 95 of 100 such tests ({claimed});"
         f" advantage {found.advantage:.3f} (95 %: {low:.3f} to {high:.3f}; {limit}). By {found.statistic}, in"
         f" {found.with_target.hits} of {found.with_target.trials} releases of {found.rows} rows with the person and"
         f" {found.without_target.hits} of {found.without_target.trials} without.",
     ]
-    if found.contradicts:
+    if found.contradicts and result.differentially_private:
         lines.append("THE CLAIM IS CONTRADICTED: that happens to a method that keeps it once in 10,000 tests at most.")
+    elif found.contradicts:
+        lines.append("The ε that the paper claims is contradicted, as theory says: the table is not protected by it.")
     return lines
 
 
@@ -123,14 +126,14 @@ def specification(result: Risk) -> dict[str, Any]:
         {"mark": {"type": "point", "filled": True, "size": 50, "opacity": 1, "aria": False},
          "encoding": {"x": x, "color": colour}},
     ]  # fmt: skip
-    if result.differentially_private:
+    if result.epsilon is not None:
         layers.append(
             {"mark": {"type": "tick", "thickness": 2, "size": 16, "color": INK, "aria": False},
              "encoding": {"x": {**x, "field": "limit"}}}
         )  # fmt: skip
     return {
         "title": {"text": "Risk of each attack, with its range" + (
-            " and the limit of ε (mark)" if result.differentially_private else "; there is no limit"),
+            " and the limit of ε (mark)" if result.epsilon is not None else "; there is no limit"),
             "subtitle": result.note, "subtitleColor": QUIET, "subtitleFontSize": 11, "offset": 12},
         "width": 420, "height": {"step": _ROW_HEIGHT}, "data": {"values": values}, "encoding": {"y": y},
         "layer": layers,
@@ -139,15 +142,14 @@ def specification(result: Risk) -> dict[str, Any]:
 
 def content(result: Risk) -> dict[str, Any]:
     """What the page's template needs; the same for a part of another page."""
-    guarantee = (
-        f"ε = {result.epsilon:g}" + (f", δ = {result.delta:g}" if result.delta else "") if result.epsilon else ""
-    )
+    delta = f", δ = {result.delta:g}" if result.delta else ""
+    amount = "" if result.epsilon is None else f"ε = {result.epsilon:g}{delta}"
+    holds = f"{amount}; protects {result.protects}" if result.differentially_private else "without a guarantee"
+    claim = f" (its paper claims {amount})" if amount and not result.differentially_private else ""
     return {
         "result": result,
         "picture": inline(specification(result), "Risk of each attack with its range, beside the limit of ε"),
-        "about": f"{result.method}, {guarantee or 'without a guarantee'}; protects {result.protects}"
-        if guarantee
-        else f"{result.method}, without a guarantee",
+        "about": f"{result.method}, {holds}{claim}",
         "rows": attack_rows(result),
         "meanings": MEANINGS,
         "lines": [*nearest_lines(result), *membership_lines(result), *skipped_lines(result)],

@@ -74,7 +74,7 @@ def risk(
     given = _read(table, release, plan)
     sampler = Sampler(SeededSource(seed))
     limits = None
-    if method.differentially_private:
+    if method.uses_budget:  # of a published method, what the ε that its paper claims would allow
         budget = Fraction(plan.release.epsilon), Fraction(plan.release.delta or 0)
         limits = Limits.of_replaced(*budget, plan.unit)
 
@@ -95,7 +95,7 @@ def risk(
     return Risk(
         method=method.name,
         differentially_private=method.differentially_private,
-        epsilon=float(plan.release.epsilon) if method.differentially_private else None,
+        epsilon=float(plan.release.epsilon) if method.uses_budget else None,
         delta=float(plan.release.delta or 0),
         protects=plan.unit.who,
         tested=tested,

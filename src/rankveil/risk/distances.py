@@ -50,15 +50,15 @@ def _placed(codes: Codes, domain: object, known: tuple[float, float] | None) -> 
         labels: Places = (_APART * codes).astype(np.float32)  # missing is -1
         return labels
     low, span = known
-    scaled = (codes - low) / span
+    scaled = (codes.astype(np.float64) - low) / span
     special = np.where(codes > domain.width, 1 + _APART * (codes - domain.width), scaled)
-    found: Places = np.where(codes == MISSING, -_APART, special).astype(np.float32)
-    return found
+    return np.asarray(np.where(codes == MISSING, -_APART, special), np.float32)
 
 
 def between(one: Places, others: Places) -> Places:
     """Distances in one column, of every record of one list to every one of the other."""
-    return np.minimum(np.abs(one[:, None] - others[None, :]), np.float32(1))
+    found: Places = np.minimum(np.abs(one[:, None] - others[None, :]), np.float32(1))
+    return found
 
 
 def far(targets: Places, others: Places, columns: Sequence[int]) -> Places:

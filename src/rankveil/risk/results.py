@@ -23,7 +23,7 @@ class AttackRisk:
     members: Rate
     others: Rate
     naive: Rate
-    limit: float | None  # of the risk, by the theorems; None without a guarantee
+    limit: float | None  # of the risk, by the theorems and the ε that is claimed; None if no ε is
     column: str | None = None  # the secret, of inference
     on_file: bool = True  # on the released file itself; else on a release that was made for this test
 
@@ -101,7 +101,7 @@ class Membership:
     with_target: Rate  # releases of the table with the person that show the event
     without_target: Rate  # and of the table without, or with another in their place
     epsilon_at_least: float  # holds in 95 of 100 cases
-    claimed: float | None  # the ε of the plan, if it claims one
+    claimed: float | None  # the ε that is claimed: proven for methods with a guarantee; the paper's for published ones
     delta: float
     advantage_limit: float | None
     contradicts: bool  # the claim, with a probability of at most 1 in 10,000 by chance
@@ -143,7 +143,7 @@ class Risk:
 
     method: str
     differentially_private: bool
-    epsilon: float | None
+    epsilon: float | None  # claimed; it holds only if the method is differentially private
     delta: float
     protects: str
     tested: str  # on what, in a sentence
@@ -157,8 +157,8 @@ class Risk:
     note: str = INTERNAL
 
     def of(self, criterion: Criterion) -> list[AttackRisk]:
-        """The attacks of one criterion, the largest risk first."""
-        return sorted((each for each in self.attacks if each.criterion == criterion), key=lambda each: -each.risk)
+        """The attacks of one criterion, the one first whose risk is largest for certain: by the lower end."""
+        return sorted((each for each in self.attacks if each.criterion == criterion), key=lambda each: -each.between[0])
 
     def worst(self, criterion: Criterion) -> AttackRisk | None:
         return next(iter(self.of(criterion)), None)

@@ -4,8 +4,8 @@ The attacker knows which row is the target's, and all records but two: that of t
 the table. Which of the two is the target's is what the release may tell.
     own row      The secret is guessed to be what the row shows.
     equal rows   In every column the rows that show the same as the target's row are looked up among the known records:
-                 where values stand for clusters, the target's lies among theirs. The ranges of all columns together
-                 are a guess; it succeeds if it fits the target's record and no other record of the table.
+                 where values stand for clusters, the target's is one of theirs, or lies next to one. All columns
+                 together are a guess; it succeeds if it fits the target's record and no other record of the table.
 Others       The same row, and the record of somebody else: a success there is luck. Target and other change places
              between two tables that differ in two records: the limit is that of 2ε (T55).
 """
@@ -13,12 +13,13 @@ Others       The same row, and the record of somebody else: a success there is l
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.declare import Column, Records
-from rankveil.declare.domain import MISSING, Codes, Grid
+from rankveil.declare.domain import Codes, Grid
 from rankveil.noise import Sampler
 from rankveil.risk.criteria import right
 from rankveil.risk.limits import Limits
@@ -51,6 +52,40 @@ def _limit(limits: Limits | None, others: Rate) -> float | None:
     return None if limits is None else limits.twice.risk(others.between()[1])
 
 
+@dataclass(frozen=True)
+class _Column:
+    """A column of table and release, its values in order."""
+
+    values: int  # different ones
+    place: NDArray[np.int64]  # of each record's value among them
+    alone: NDArray[np.bool_]  # which values one record has
+    shown: Codes
+    ordered: bool
+
+    @classmethod
+    def of(cls, column: Column, codes: Codes, shown: Codes) -> _Column:
+        values, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
+        return cls(len(values), place, counts == 1, shown, isinstance(column.domain, Grid))
+
+    def alike(self, guessed: int, unknown: tuple[int, int]) -> NDArray[np.bool_] | None:
+        """Records with a value of those whose rows show the same; None if there is no such row.
+
+        Where nobody known has a value, its neighbours in order stand for it: clusters are made of neighbours.
+        """
+        equal = self.shown == self.shown[guessed]
+        equal[[guessed, *unknown]] = False
+        if not equal.any():
+            return None
+        held = np.zeros(self.values + 2, np.bool_)  # one more at either end
+        held[self.place[equal] + 1] = True
+        fits: NDArray[np.bool_] = held[self.place + 1]
+        for row in unknown if self.ordered else ():
+            value = self.place[row]
+            if self.alone[value]:
+                fits[row] = held[value] or held[value + 2]
+        return fits
+
+
 def _equal_rows(
     original: Records,
     released: Records,
@@ -59,30 +94,21 @@ def _equal_rows(
     limits: Limits | None,
     sampler: Sampler,
 ) -> AttackRisk:
+    columns = [
+        _Column.of(column, original.codes[column.name], released.codes[column.name])
+        for column in original.schema.columns
+    ]
     hits = [0, 0, 0]
     somewhere = sampler.below(original.row_count, len(chosen))
     for row, other, blind in zip(chosen.tolist(), others.tolist(), somewhere.tolist(), strict=True):
         for place, guessed in ((0, row), (2, blind)):  # 2: the row of a stranger, as if it were the target's
             fits = np.ones(original.row_count, np.bool_)
-            for column in original.schema.columns:
-                fits &= _alike(column, original.codes[column.name], released.codes[column.name], guessed, row, other)
+            for column in columns:
+                alike = column.alike(guessed, (row, other))
+                if alike is not None:
+                    fits &= alike
             if np.count_nonzero(fits) == 1:
                 hits[place] += int(fits[row])
                 hits[1] += int(fits[other]) if place == 0 else 0
     members, strangers, naive = (Rate(each, len(chosen)) for each in hits)
     return AttackRisk("singling out", "equal rows", members, strangers, naive, _limit(limits, strangers))
-
-
-def _alike(column: Column, codes: Codes, shown: Codes, guessed: int, row: int, other: int) -> NDArray[np.bool_]:
-    """Records within what those have whose rows show the same; all records, if there is no such row."""
-    equal = shown == shown[guessed]
-    equal[[row, other, guessed]] = False
-    known = codes[equal]
-    if len(known) == 0:
-        return np.ones(len(codes), np.bool_)
-    present = known[known != MISSING]
-    if not isinstance(column.domain, Grid):
-        return np.isin(codes, np.unique(known))
-    inside = (codes >= present.min()) & (codes <= present.max()) if len(present) else np.zeros(len(codes), np.bool_)
-    found: NDArray[np.bool_] = inside | ((codes == MISSING) & (len(present) < len(known)))
-    return found

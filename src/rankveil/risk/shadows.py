@@ -1,8 +1,9 @@
 """Membership inference on many releases, with and without one person: a lower bound on ε that is certain.
 
 What is done A part of the table is released many times by the plan, and as often with one person replaced, or left out
-             where the plan protects that. The person is the one farthest from all others: whom an attacker would look
-             for. Half of the releases (the pilot) choose a statistic and a threshold, the other half are counted.
+             where the plan protects that. The person is the one farthest from all others, whom an attacker would look
+             for; who is there instead is an ordinary person. Half of the releases (the pilot) choose a statistic and a
+             threshold, the other half are counted.
 Guarantee    The bound is larger than the ε of the method with a probability of at most 5 %; a claim that holds is
              contradicted with a probability of at most 1 in 10,000.
 Argument     T43: the event is fixed before the releases that are counted are made. What ε allows: T54.
@@ -11,7 +12,7 @@ Not covered  The released file itself: these are other releases, of a part of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +36,7 @@ CONTRADICTED = 1e-4
 _CANDIDATES = 500
 _NEAR = np.float32(0.02)
 
-Statistics = Mapping[str, float]
+Details = NDArray[np.float64]
 
 
 @dataclass
@@ -92,8 +93,8 @@ class _Pair:
         if len(outside) == 0:
             outside = each[:count][units[each[:count]] != units[np.flatnonzero(inside)[row]]]
         candidates = held.some(outside)
-        away = far(space.places(target), space.places(candidates.records()), range(space.count))[0]
-        best = int(outside[away.argmax()])
+        away = far(space.places(candidates.records()), places, range(space.count)).mean(axis=1)
+        best = int(outside[away.argmin()])  # an ordinary person
         others = np.flatnonzero(units == units[best])[: len(its_rows)]
         without = _replaced(table, its_rows, held.some(others))
         instead = held.some(np.array([best])).records()
@@ -127,6 +128,23 @@ class _Pair:
                     "rows equal to the own row that should be"
                 ] - self._mates(released, space, self.instead)
         return found
+
+    def details(self, released: Records, space: Space, *, aligned: bool) -> Details:
+        """What a statistic is learnt from: column by column and, where rows belong to records, row by row."""
+        rows = space.places(released)
+        each = [self.target] if self.instead is None else [self.target, self.instead]
+        found = [
+            np.count_nonzero(between(space.places(one)[place], rows[place])[0] <= _NEAR)
+            for one in each
+            for place in range(space.count)
+        ]
+        if not aligned:
+            return np.array(found, np.float64)
+        shown = np.stack(list(released.codes.values()))
+        equal = (shown == shown[:, [self.row]]).sum(axis=0)
+        own = [float(between(space.places(one)[place], rows[place])[0][self.row]) for one in each for place in
+               range(space.count)]  # fmt: skip
+        return np.concatenate([found, own, equal]).astype(np.float64)
 
     def _mates(self, released: Records, space: Space, of: Records) -> float:
         """In how many columns the own row shows the same as the row of the record next to this one."""
@@ -184,28 +202,30 @@ def membership(
     space = Space(held.schema, pair.known)
     half, done = max(1, releases // 4), 0
 
-    def observed(world: _World, first: int) -> list[dict[str, float]]:
+    def observed(world: _World, first: int) -> _Observed:
         nonlocal done
-        found = []
+        found, details = [], []
         for number in range(half):
             # Streams of their own: no two releases share a seed.
             drawn = world.released(SeededSource((seed << 32) + first + number))
             found.append(pair.statistics(drawn, space, aligned=method.row_aligned))
+            details.append(pair.details(drawn, space, aligned=method.row_aligned))
             done += 1
             told(done, 4 * half)
-        return found
+        return _Observed(found, details)
 
     delta = float(plan.release.delta or 0)
     pilot = [observed(world, 1 + (place * half)) for place, world in enumerate(worlds)]
-    name, event = _chosen(pilot, delta)
+    chosen = _chosen(pilot[0], pilot[1], delta)
     counted = [observed(world, 1 + (2 + place) * half) for place, world in enumerate(worlds)]
-    without, with_target = (event.hits(_column(each, name)) for each in counted)
+    event = chosen.event
+    without, with_target = (event.hits(each.scores(chosen)) for each in counted)
     more, less = (with_target, without) if event.favours_changed else (without, with_target)
-    claimed = float(plan.release.epsilon) if method.differentially_private else None
+    claimed = float(plan.release.epsilon) if method.uses_budget else None
     certain = epsilon_at_least(more, less, half, CONTRADICTED, delta)
     return Membership(
         rows=pair.known.row_count,
-        statistic=f"{name} {'at least' if event.above else 'at most'} {event.threshold:.4g}",
+        statistic=f"{chosen.name} {'at least' if event.above else 'at most'} {event.threshold:.4g}",
         with_target=Rate(with_target, half),
         without_target=Rate(without, half),
         epsilon_at_least=epsilon_at_least(more, less, half, MISSES, delta),
@@ -217,24 +237,67 @@ def membership(
     )
 
 
-def _column(observed: list[dict[str, float]], name: str) -> Scores:
-    return np.array([each[name] for each in observed], np.float64)
+@dataclass(frozen=True)
+class _Chosen:
+    """A statistic and an event of it, fixed on the pilot."""
+
+    name: str
+    event: Event
+    weights: Details | None = None  # of details; None for a statistic that has a name
 
 
-def _chosen(pilot: list[list[dict[str, float]]], delta: float) -> tuple[str, Event]:
-    """The statistic and the event that promise most, by the pilot alone."""
-    best: tuple[tuple[float, int], str, Event] | None = None
-    for name in pilot[0][0]:
-        without, with_target = (_column(each, name) for each in pilot)
-        for event in (best_event(without, with_target, MISSES), _most_telling(without, with_target)):
-            hits = event.hits(without), event.hits(with_target)
+@dataclass(frozen=True)
+class _Observed:
+    """What releases of one table showed."""
+
+    statistics: list[dict[str, float]]
+    details: list[Details]
+
+    def named(self, name: str) -> Scores:
+        return np.array([each[name] for each in self.statistics], np.float64)
+
+    def scores(self, chosen: _Chosen) -> Scores:
+        if chosen.weights is None:
+            return self.named(chosen.name)
+        return weighted(self.details, chosen.weights)
+
+
+def weighted(details: list[Details], weights: Details) -> Scores:
+    """Details added up, row numbers beyond the shorter list left out: releases may differ in length."""
+    return np.array([float(each[: len(weights)] @ weights[: len(each)]) for each in details])
+
+
+def _chosen(without: _Observed, with_target: _Observed, delta: float) -> _Chosen:
+    """What promises most, by the pilot alone."""
+    tried: list[tuple[str, Details | None, Scores, Scores]] = [
+        (name, None, without.named(name), with_target.named(name)) for name in without.statistics[0]
+    ]
+    # Weights are learnt from one half of the pilot and judged on the other.
+    half = len(without.details) // 2
+    if half > 1:
+        learnt = _learnt(without.details[:half], with_target.details[:half])
+        one, other = (weighted(each.details[half:], learnt) for each in (without, with_target))
+        tried.append(("a weighted sum of what columns and rows show,", learnt, one, other))
+    best: tuple[tuple[float, float], _Chosen] | None = None
+    for name, weights, one, other in tried:
+        for event in (best_event(one, other, MISSES), _most_telling(one, other)):
+            hits = event.hits(one), event.hits(other)
             less, more = hits if event.favours_changed else hits[::-1]
-            promised = epsilon_at_least(more, less, len(without), MISSES, delta), more - less
+            promised = epsilon_at_least(more, less, len(one), MISSES, delta), (more - less) / len(one)
             if best is None or promised > best[0]:
-                best = (promised, name, event)
+                best = promised, _Chosen(name, event, weights)
     if best is None:
         raise ValueError("nothing to look at")
-    return best[1], best[2]
+    return best[1]
+
+
+def _learnt(without: list[Details], with_target: list[Details]) -> Details:
+    """Weights of details by how well each tells the two tables apart."""
+    length = min(map(len, (*without, *with_target)))
+    one, other = (np.stack([each[:length] for each in side]) for side in (without, with_target))
+    spread = one.var(axis=0) + other.var(axis=0)
+    weights: Details = (other.mean(axis=0) - one.mean(axis=0)) / (spread + 0.05 + 0.01 * spread.max())
+    return weights
 
 
 def _most_telling(without: Scores, with_target: Scores) -> Event:
