@@ -132,7 +132,7 @@ def _epsilon(epsilon: Decimal | Fraction | str | int) -> Fraction:
     if not Fraction(1, 10**9) <= read <= NEEDS_CONSENT:
         raise PlanError(
             f"ε of published accuracy must be a number above 0 (from 1e-9) and at most {NEEDS_CONSENT}.",
-            remedy="0.1 is common: figures of 10,000 rows are then off by about 0.003.",
+            remedy="0.1 is common: figures of 10,000 rows are then off by about 0.002.",
         )
     return read
 

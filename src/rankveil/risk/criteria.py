@@ -7,10 +7,10 @@ Definitions  The three criteria are those of the Article 29 Working Party (Opini
                   members if it fits one record of all that are attacked, members and others together, and that is a
                   member.
     linkability   Half of a target's columns are known in one place and half in another: the nearest released row to
-                  each half is looked for. It succeeds if both are the same row.
+                  each half is looked for. It succeeds if one row is nearest to both.
     inference     All columns of a target but one are known. The secret is guessed to be that of the nearest released
                   row. It succeeds on the same label, a number within 5 % of the true one, a day within 30 days.
-Baseline     The same with random conditions, rows and values: what needs no release, or no thought.
+Baseline     Random conditions, halves of two different people, random values: what needs no release, or no thought.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rankveil.declare import Column, Records
 from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.noise import Sampler
-from rankveil.risk.distances import Places, Space, between, far, nearest, slices
+from rankveil.risk.distances import NEARLY, Places, Space, between, far, slices
 from rankveil.risk.limits import Limits
 from rankveil.risk.parts import Sides
 from rankveil.risk.rates import Rate, beyond
@@ -131,19 +131,27 @@ def _blind(released: Records, count: int, sampler: Sampler) -> list[Guess]:
 
 
 def linkability(on: Sides, space: Space, limits: Limits | None, sampler: Sampler) -> AttackRisk:
-    halves = [list(range(start, space.count, 2)) for start in (0, 1)]
-    base = space.places(on.released)
-    rates = []
-    for side in (on.members, on.others):
-        targets = space.places(side)
-        first, second = (nearest(targets, base, half) for half in halves)
-        rates.append(Rate(int(np.count_nonzero(first == second)), on.count))
-    rows = [sampler.below(on.released.row_count, on.count) for _ in halves]
-    naive = Rate(int(np.count_nonzero(rows[0] == rows[1])), on.count)
-    limit = None if limits is None else limits.risk(rates[1].between()[1])
-    return AttackRisk(
-        "linkability", "two halves of a record", rates[0], rates[1], naive, limit, on_file=on.on_file
-    )  # fmt: skip
+    base, members = space.places(on.released), space.places(on.members)
+    mixed = members.copy()
+    mixed[1::2] = members[1::2][:, np.roll(np.arange(on.count), 1)]  # halves of two different people
+    ours, theirs, naive = (
+        Rate(_linked(targets, base), on.count) for targets in (members, space.places(on.others), mixed)
+    )
+    limit = None if limits is None else limits.risk(theirs.between()[1])
+    return AttackRisk("linkability", "two halves of a record", ours, theirs, naive, limit, on_file=on.on_file)
+
+
+def _linked(targets: Places, base: Places) -> int:
+    """Of how many targets a released row is nearest to both halves; of several equally near ones, any will do."""
+    halves = [range(start, len(base), 2) for start in (0, 1)]
+    linked = 0
+    for part in slices(targets.shape[1], base.shape[1]):
+        near = np.ones((1, 1), np.bool_)
+        for half in halves:
+            distances = far(targets[:, part], base, half)
+            near = near & (distances <= distances.min(axis=1, keepdims=True) + NEARLY)
+        linked += int(np.count_nonzero(near.any(axis=1)))
+    return linked
 
 
 # Inference

@@ -18,6 +18,7 @@ Places = NDArray[np.float32]  # [column, record]: so that the distance in a colu
 
 _AT_ONCE = 1 << 23  # distances in memory: 32 MiB
 _APART = 2.0  # more than any two ordinary values
+NEARLY = np.float32(1e-6)  # distances that differ by no more are the same
 
 
 class Space:
@@ -73,11 +74,3 @@ def slices(targets: int, others: int) -> Iterator[slice]:
     """Targets in parts whose distances to all others fit into memory."""
     step = max(1, _AT_ONCE // max(1, others))
     yield from (slice(start, start + step) for start in range(0, targets, step))
-
-
-def nearest(targets: Places, others: Places, columns: Sequence[int]) -> NDArray[np.int64]:
-    """The place of the nearest other of each target: the first of several."""
-    found = [
-        far(targets[:, part], others, columns).argmin(axis=1) for part in slices(targets.shape[1], others.shape[1])
-    ]
-    return np.concatenate([*found, np.empty(0, np.int64)]).astype(np.int64)

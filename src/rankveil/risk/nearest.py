@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.noise import Sampler
-from rankveil.risk.distances import Places, Space, far, slices
+from rankveil.risk.distances import NEARLY, Places, Space, far, slices
 from rankveil.risk.limits import Limits
 from rankveil.risk.parts import Sides, picked
 from rankveil.risk.results import Nearest
@@ -24,7 +24,6 @@ from rankveil.risk.results import Nearest
 MOST_ROWS = 2000
 _HALVES = 2000
 _SAMPLES = 1000
-_NEARLY = np.float32(1e-6)  # distances that differ by no more are the same
 
 
 def nearest_records(on: Sides, space: Space, limits: Limits | None, sampler: Sampler) -> Nearest:
@@ -32,7 +31,7 @@ def nearest_records(on: Sides, space: Space, limits: Limits | None, sampler: Sam
     records = np.concatenate([space.places(on.members), space.places(on.others)], axis=1)
     rows = space.places(released)
     went, copies = _went(rows, records, on.count)
-    share, chance, p_value = tested(went, on.count, sampler)
+    share, chance, p_value = share_tested(went, on.count, sampler)
     low, high = _resampled(went, on.count, sampler)
     return Nearest(
         share=share,
@@ -54,13 +53,13 @@ def _went(rows: Places, records: Places, members: int) -> tuple[NDArray[np.float
     for part in slices(rows.shape[1], records.shape[1]):
         distances = far(rows[:, part], records, range(len(records)))
         least = distances.min(axis=1, keepdims=True)
-        near = distances <= least + _NEARLY
+        near = distances <= least + NEARLY
         went += (near / near.sum(axis=1, keepdims=True)).sum(axis=0)
-        copies += int(np.count_nonzero(distances[:, :members].min(axis=1) <= _NEARLY))
+        copies += int(np.count_nonzero(distances[:, :members].min(axis=1) <= NEARLY))
     return went, copies
 
 
-def tested(
+def share_tested(
     went: NDArray[np.float64], members: int, sampler: Sampler, halves: int = _HALVES
 ) -> tuple[float, tuple[float, float], float]:
     """The members' share, where 95 of 100 lie by chance, and how often chance gives so large a share."""

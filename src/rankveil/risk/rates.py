@@ -44,7 +44,7 @@ def beyond(v: float, w: float) -> float:
 
 
 def risk_between(members: Rate, others: Rate, misses: float = MISSES) -> tuple[float, float]:
-    """An interval for the risk: it rises with v and falls with w."""
+    """An interval for the risk: it rises with v and falls with w. Below -1 nothing is told apart."""
     low, high = members.between(misses / 2)
     least, most = others.between(misses / 2)
-    return max(-1.0, beyond(low, most)), beyond(high, least)
+    return max(-1.0, beyond(low, most)) if most < 1 else -1.0, beyond(high, least) if least < 1 else 1.0

@@ -98,7 +98,7 @@ class Membership:
 
     rows: int
     statistic: str  # chosen on other releases than those counted
-    with_target: Rate  # releases of the table with the person that show the event
+    with_target: Rate  # releases of the table with the person in which the attack says that they are there
     without_target: Rate  # and of the table without, or with another in their place
     epsilon_at_least: float  # holds in 95 of 100 cases
     claimed: float | None  # the ε that is claimed: proven for methods with a guarantee; the paper's for published ones

@@ -223,11 +223,15 @@ def membership(
     more, less = (with_target, without) if event.favours_changed else (without, with_target)
     claimed = float(plan.release.epsilon) if method.uses_budget else None
     certain = epsilon_at_least(more, less, half, CONTRADICTED, delta)
+    # What the attacker says is that the person is there: the event, or that it does not happen.
+    said = [hits if event.favours_changed else half - hits for hits in (with_target, without)]
+    at_least_so = event.above == event.favours_changed
+    sign = ("≥" if event.above else ">") if at_least_so else ("<" if event.above else "≤")
     return Membership(
         rows=pair.known.row_count,
-        statistic=f"{chosen.name} {'at least' if event.above else 'at most'} {event.threshold:.4g}",
-        with_target=Rate(with_target, half),
-        without_target=Rate(without, half),
+        statistic=f"{chosen.name} {sign} {event.threshold:.4g}",
+        with_target=Rate(said[0], half),
+        without_target=Rate(said[1], half),
         epsilon_at_least=epsilon_at_least(more, less, half, MISSES, delta),
         claimed=claimed,
         delta=delta,
@@ -277,7 +281,7 @@ def _chosen(without: _Observed, with_target: _Observed, delta: float) -> _Chosen
     if half > 1:
         learnt = _learnt(without.details[:half], with_target.details[:half])
         one, other = (weighted(each.details[half:], learnt) for each in (without, with_target))
-        tried.append(("a weighted sum of what columns and rows show,", learnt, one, other))
+        tried.append(("a weighted sum of what columns and rows show", learnt, one, other))
     best: tuple[tuple[float, float], _Chosen] | None = None
     for name, weights, one, other in tried:
         for event in (best_event(one, other, MISSES), _most_telling(one, other)):
