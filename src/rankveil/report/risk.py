@@ -96,7 +96,7 @@ def specification(result: Risk) -> dict[str, Any]:
         low, high = each.between
         values.append(
             {
-                "attack": f"{each.criterion}, {each.name}",
+                "attack": each.attack if each.column is None else f"{each.column} ({each.attack})",
                 "criterion": each.criterion,
                 "risk": each.risk,
                 "low": max(low, -0.25),
@@ -108,7 +108,7 @@ def specification(result: Risk) -> dict[str, Any]:
     names = [value["attack"] for value in values]
     y = {
         "field": "attack", "type": "nominal", "sort": names, "title": None,
-        "axis": {"ticks": False, "domain": False, "labelLimit": 330, "labelColor": INK, "labelPadding": 8},
+        "axis": {"ticks": False, "domain": False, "labelLimit": 300, "labelColor": INK, "labelPadding": 8},
     }  # fmt: skip
     scale = {"domain": [min(-0.05, *(value["low"] for value in values)), 1.0], "nice": False}
     x = {"field": "risk", "type": "quantitative", "title": "risk beyond that of people who are not in the table",
@@ -135,7 +135,7 @@ def specification(result: Risk) -> dict[str, Any]:
         "title": {"text": "Risk of each attack, with its range" + (
             " and the limit of ε (mark)" if result.epsilon is not None else "; there is no limit"),
             "subtitle": result.note, "subtitleColor": QUIET, "subtitleFontSize": 11, "offset": 12},
-        "width": 420, "height": {"step": _ROW_HEIGHT}, "data": {"values": values}, "encoding": {"y": y},
+        "width": 380, "height": {"step": _ROW_HEIGHT}, "data": {"values": values}, "encoding": {"y": y},
         "layer": layers,
     }  # fmt: skip
 
