@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from rankveil.certificate import Certificate
 from rankveil.declare import Plan, Schema, declare, encode
 from rankveil.engines import Table, open_table
-from rankveil.errors import MissingExtraError, TableError
+from rankveil.errors import MissingExtraError, PlanError, TableError
 from rankveil.evaluate.learning import check_target, learning_scores, propensity_auc
 from rankveil.evaluate.measuring import measure_all, measure_details, on_common_ranges
 from rankveil.evaluate.results import Evaluation
@@ -102,6 +102,19 @@ def certificate_beside(release: object) -> Certificate | None:
             remedy="Say it yourself: --aligned or --not-aligned (Python: row_aligned).",
         ) from None
     return certificate if certificate.release is not None and certificate.release.file == release.name else None
+
+
+def plan_in_force(plan: Plan, certificate: Certificate) -> Plan:
+    """The plan with the settings that the release was made with, if it was made by this one."""
+    settings = certificate.settings
+    changed = plan.with_release(method=certificate.method, epsilon=settings.epsilon, k=settings.k)
+    for each in (plan, changed):
+        if each.sha256() == certificate.plan.sha256:
+            return each
+    raise PlanError(
+        "The release was made by another plan than this one.",
+        remedy="Name the plan of the release: its fingerprint stands on the certificate (plan.sha256).",
+    )
 
 
 def with_columns(table: Table, schema: Schema) -> Table:

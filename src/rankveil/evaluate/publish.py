@@ -24,7 +24,7 @@ from rankveil.declare.persons import limited
 from rankveil.declare.rule import Stated
 from rankveil.engines import Engine, RowsDone, engine_for, metered, open_table
 from rankveil.errors import GuaranteeError, OutputError, PlanError, TableError
-from rankveil.evaluate.evaluation import certificate_beside, release_file, with_columns
+from rankveil.evaluate.evaluation import certificate_beside, plan_in_force, release_file, with_columns
 from rankveil.ledger import Booking
 from rankveil.meaning import NEEDS_CONSENT
 from rankveil.measure.accuracy import Answer, Conditions, Question, noisy_answers
@@ -150,16 +150,7 @@ def _plan_of(certificate: Certificate, plan: Plan, source: RandomSource) -> Plan
             "The release was drawn from a fixed seed: it is a test, and budget would be spent on it for nothing.",
             remedy="Release the table without a seed first.",
         )
-    in_force = plan.with_release(
-        method=certificate.method, epsilon=Decimal(certificate.epsilon), k=certificate.settings.k
-    )
-    for each in (plan, in_force):
-        if each.sha256() == certificate.plan.sha256:
-            return each
-    raise PlanError(
-        "The release was made by another plan than this one.",
-        remedy="Name the plan of the release: its fingerprint stands on the certificate (plan.sha256).",
-    )
+    return plan_in_force(plan, certificate)
 
 
 def _condition(text: str, schema: Schema) -> Node:

@@ -19,7 +19,7 @@ from rankveil.consent import check_consent
 from rankveil.declare import Plan, Records, declare, encode
 from rankveil.engines import open_table
 from rankveil.errors import PlanError, TableError
-from rankveil.evaluate.evaluation import certificate_beside, release_file, with_columns
+from rankveil.evaluate.evaluation import certificate_beside, plan_in_force, release_file, with_columns
 from rankveil.methods import Method
 from rankveil.noise import Sampler, SeededSource
 from rankveil.risk.criteria import inference, linkability, singling_out
@@ -68,7 +68,7 @@ def risk(
     _check(targets, control_share, held_out, shadows, shadow_rows, seed)
     release = release_file(Path(release)) if isinstance(release, str | Path) else release
     certificate = certificate_beside(release)
-    plan = _in_force(plan, certificate)
+    plan = plan if certificate is None else plan_in_force(plan, certificate)
     method = check_consent(plan, accept_no_guarantee=True, accept_large_epsilon=True)
     progress("reading the table and the release")
     given = _read(table, release, plan)
@@ -128,22 +128,6 @@ def _check(targets: int, share: float | None, held_out: object, shadows: int, sh
     for holds, problem, remedy in limits:
         if not holds:
             raise PlanError(problem, remedy=remedy, cost="")
-
-
-def _in_force(plan: Plan, certificate: Certificate | None) -> Plan:
-    """The plan that the certificate speaks of; this one, where there is none."""
-    if certificate is None:
-        return plan
-    settings = certificate.settings
-    changed = plan.with_release(method=certificate.method, epsilon=settings.epsilon, k=settings.k)
-    for each in (plan, changed):
-        if each.sha256() == certificate.plan.sha256:
-            return each
-    raise PlanError(
-        "The release was made by another plan than this one.",
-        remedy="Name the plan of the release: its fingerprint stands on the certificate (plan.sha256).",
-        cost="",
-    )
 
 
 def _read(table: object, release: object, plan: Plan) -> _Given:
