@@ -88,6 +88,13 @@ def skipped_lines(result: Risk) -> list[str]:
     return [f"Not tested: {what} ({why})." for what, why in result.skipped.items()]
 
 
+def _short(each: AttackRisk) -> str:
+    """Names beside bars are short, or they would be cut off."""
+    if each.column is None:
+        return each.attack
+    return f"{each.column}, own row" if each.attack == "own row" else each.column
+
+
 def specification(result: Risk) -> dict[str, Any]:
     """Risks with their ranges, beside the limits."""
     attacks = [each for criterion in CRITERIA for each in result.of(criterion)]
@@ -96,7 +103,7 @@ def specification(result: Risk) -> dict[str, Any]:
         low, high = each.between
         values.append(
             {
-                "attack": each.attack if each.column is None else f"{each.column} ({each.attack})",
+                "attack": _short(each),
                 "criterion": each.criterion,
                 "risk": each.risk,
                 "low": max(low, -0.25),
@@ -108,7 +115,7 @@ def specification(result: Risk) -> dict[str, Any]:
     names = [value["attack"] for value in values]
     y = {
         "field": "attack", "type": "nominal", "sort": names, "title": None,
-        "axis": {"ticks": False, "domain": False, "labelLimit": 300, "labelColor": INK, "labelPadding": 8},
+        "axis": {"ticks": False, "domain": False, "labelLimit": 180, "labelColor": INK, "labelPadding": 8},
     }  # fmt: skip
     scale = {"domain": [min(-0.05, *(value["low"] for value in values)), 1.0], "nice": False}
     x = {"field": "risk", "type": "quantitative", "title": "risk beyond that of people who are not in the table",
