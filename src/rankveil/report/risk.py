@@ -115,7 +115,8 @@ def specification(result: Risk) -> dict[str, Any]:
     names = [value["attack"] for value in values]
     y = {
         "field": "attack", "type": "nominal", "sort": names, "title": None,
-        "axis": {"ticks": False, "domain": False, "labelLimit": 180, "labelColor": INK, "labelPadding": 8},
+        "axis": {"ticks": False, "domain": False, "labelLimit": 220,
+                 "minExtent": 12 + 7 * min(28, max(map(len, names))), "labelColor": INK, "labelPadding": 8},
     }  # fmt: skip
     scale = {"domain": [min(-0.05, *(value["low"] for value in values)), 1.0], "nice": False}
     x = {"field": "risk", "type": "quantitative", "title": "risk beyond that of people who are not in the table",
