@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rankveil.model import Model
     from rankveil.preview import Preview, preview
     from rankveil.release import Release, fit, release
+    from rankveil.risk import Risk, risk
     from rankveil.synthesizer import Synthesizer
     from rankveil.taxonomy import Taxonomy
     from rankveil.verify import Verification, verify
@@ -50,6 +51,7 @@ __all__ = [
     "Preview",
     "RankveilError",
     "Release",
+    "Risk",
     "Synthesizer",
     "Taxonomy",
     "Verification",
@@ -64,11 +66,12 @@ __all__ = [
     "ledger",
     "preview",
     "release",
+    "risk",
     "verify",
 ]
 
 # Packages with the name of a public function: loaded here, so that no later import puts them in its place (_lazy.py).
-for _name in ("audit", "compare", "estimate", "evaluate", "fit", "ledger", "preview", "release", "verify"):
+for _name in ("audit", "compare", "estimate", "evaluate", "fit", "ledger", "preview", "release", "risk", "verify"):
     importlib.import_module(f"rankveil.{_name}")
     del globals()[_name]
 del _name
@@ -88,6 +91,7 @@ __getattr__, __dir__ = lazily(
     model="Model",
     preview="Preview preview",
     release="Release fit release",
+    risk="Risk risk",
     synthesizer="Synthesizer",
     taxonomy="Taxonomy",
     verify="Verification verify",

@@ -18,7 +18,8 @@ from rankveil.engines.spelling import number_texts
 from rankveil.errors import OutputError
 from rankveil.formats.into import Target
 from rankveil.verify.checks import read_certificate
-from rankveil.verify.release import Fails, certified_files, fingerprint, opened
+from rankveil.verify.numbers import Fails
+from rankveil.verify.release import certified_files, fingerprint, opened
 from rankveil.write import CERTIFICATE_NAME
 
 _TYPES = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32(), "boolean": pa.bool_()}

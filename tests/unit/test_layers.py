@@ -45,6 +45,7 @@ LAYERS = (
     ("published",),
     ("write",),
     ("model",),
+    ("published_accuracy",),
     (
         "methods",
         "consent",
@@ -59,6 +60,7 @@ LAYERS = (
         "books",
         "synthesizer",
         "load",
+        "risk",
     ),
     ("report",),
     ("compare",),  # writes a page

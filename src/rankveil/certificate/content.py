@@ -14,6 +14,7 @@ from rankveil.declare.unit import A_ROW, Neighbours, Unit
 from rankveil.fragments import Facts, fragment
 from rankveil.measure.accounting import Accounting
 from rankveil.privacy import Theorem
+from rankveil.published_accuracy import AccuracyStatement
 from rankveil.write import FileFormat, Written
 
 FORMAT = 2
@@ -313,6 +314,9 @@ class Certificate(_Part):
     model: ModelNote | None = Field(None, description="The model that was kept; null if none was.")
     weights: WeightsNote | None = Field(None, description="Replicate weights beside the release, if there are any.")
     signed: SignerNote | None = Field(None, description="Whose key has signed the release; null if nobody's has.")
+    published_accuracy: tuple[AccuracyStatement, ...] | None = Field(
+        None, description="How far the release is from its table, with noise: what was published of it, and its price."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -377,6 +381,9 @@ class Certificate(_Part):
             else []
         )
         facts += [("signed", f"by the key {self.signed.key}")] if self.signed else []
+        for each in self.published_accuracy or ():
+            facts += [("accuracy", f"{line}; ε = {each.epsilon}") for line in each.in_words()]
+            facts += [("with its accuracy", f"ε = {each.together_epsilon}, δ = {each.together_delta} in all")]
         return facts
 
     def _repr_html_(self) -> str:

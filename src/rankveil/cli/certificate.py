@@ -43,7 +43,7 @@ def command(
     """
     from rankveil.certificate.registry import as_yaml
     from rankveil.verify.checks import read_certificate
-    from rankveil.verify.release import Fails
+    from rankveil.verify.numbers import Fails
     from rankveil.write import CERTIFICATE_NAME
 
     path = release / CERTIFICATE_NAME if release.is_dir() else release

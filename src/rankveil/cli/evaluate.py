@@ -19,6 +19,7 @@ from rankveil.cli.output import (
     quiet_option,
     table_argument,
 )
+from rankveil.cli.passphrase import asked_passphrase
 
 if TYPE_CHECKING:
     from rankveil.evaluate import Evaluation, PairResult
@@ -39,6 +40,21 @@ _WORST = 3
 )
 @click.option("--target", metavar="COLUMN", help="Teach a learner to predict this column, by the release.")
 @click.option("--test", type=TABLE, help="Real records, not released, to examine the learner on.")
+@click.option(
+    "--publish",
+    is_flag=True,
+    help="Instead: measure a few figures with noise, pay for them from the ledger, and add them to the certificate.",
+)
+@click.option("--epsilon", help="With --publish: what these figures may cost, beside the release.")
+@click.option(
+    "--query",
+    "queries",
+    multiple=True,
+    metavar="CONDITION",
+    help="With --publish: also the error of the share of rows that fulfil this; may be repeated.",
+)
+@click.option("--ledger", type=PATH, help="With --publish: another ledger than the usual one.")
+@click.option("--key", type=PATH, help="With --publish, if the release is signed: the key that has signed it.")
 @click.option("--html", type=PATH, help="Write a report with charts to this file; its name will contain 'internal'.")
 @quiet_option
 @json_option
@@ -48,6 +64,11 @@ def command(
     plan_path: Path,
     test: str | Path | None,
     html: Path | None,
+    publish: bool,
+    epsilon: str | None,
+    queries: tuple[str, ...],
+    ledger: Path | None,
+    key: Path | None,
     quiet: bool,
     as_json: bool,
     **how: Any,
@@ -56,13 +77,24 @@ def command(
 
     The result is computed from the original and not protected: it is internal, not to be published.
 
+    With --publish a few figures are drawn with noise instead: the mean total variation of columns and of pairs, and the
+    errors of queries. They are differentially private with --epsilon, which is entered in the ledger first and is not
+    given back if the run fails, and they are added to the certificate beside the release, for everyone to read.
+
     \b
       rankveil evaluate patients.csv 2031-q1/ --plan plan.toml
       rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --html evaluation.internal.html
       rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --json > evaluation.internal.json
       rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --target diagnosis --test later.csv
+      rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --publish --epsilon 0.1
+      rankveil evaluate patients.csv 2031-q1/ --plan plan.toml --publish --epsilon 0.2 --query "age >= 65"
     """
     from rankveil.evaluate import evaluate
+
+    _check_options(publish, epsilon, queries, ledger, key, test=test, html=html, **how)
+    if publish:
+        _publish(table, release, plan_path, epsilon or "", queries, ledger, key, quiet=quiet, as_json=as_json)
+        return
 
     if html is not None:
         from rankveil.report.evaluation import check_extras
@@ -80,6 +112,59 @@ def command(
     _show_whole(result)
     if written is not None:
         click.echo(f"\nWrote {written}")
+
+
+def _check_options(
+    publish: bool,
+    epsilon: str | None,
+    queries: tuple[str, ...],
+    ledger: Path | None,
+    key: Path | None,
+    **internal: Any,
+) -> None:
+    """Options of the two uses do not mix: what is meant would be a guess."""
+    if not publish and (epsilon is not None or queries or ledger is not None or key is not None):
+        raise click.UsageError("--epsilon, --query, --ledger and --key go with --publish.")
+    if publish and any(value is not None for value in internal.values()):
+        raise click.UsageError("--publish goes with --epsilon, --query, --ledger and --key: the rest is internal.")
+    if publish and epsilon is None:
+        raise click.UsageError("--publish needs --epsilon: what the figures may cost, such as 0.1.")
+
+
+def _publish(
+    table: str | Path,
+    release: str | Path,
+    plan_path: Path,
+    epsilon: str,
+    queries: tuple[str, ...],
+    ledger: Path | None,
+    key: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    from rankveil.evaluate import publish_accuracy
+    from rankveil.published_accuracy import describe
+
+    passphrase = asked_passphrase(key, ledger)
+    with progress(quiet=quiet) as show:
+        certificate = publish_accuracy(
+            table, release, plan_path, epsilon=epsilon, queries=queries, ledger=ledger, key=key,
+            passphrase=passphrase, progress=show, rows_done=show.rows,
+        )  # fmt: skip
+    statement = (certificate.published_accuracy or ())[-1]
+    if as_json:
+        click.echo(statement.model_dump_json(indent=2))
+        return
+    rows = [
+        [describe(one), f"{one.value:.4f}", f"{one.lower:.4f} to {one.upper:.4f}", one.epsilon]
+        for one in statement.figures
+    ]
+    print_table("", ["published", "", "in 95 of 100 cases", "ε"], rows, numbers_from=1)
+    click.echo(
+        f"\nAdded to the certificate, at ε = {statement.epsilon}; with the release ε = {statement.together_epsilon},"
+        f" δ = {statement.together_delta} in all. Entry {statement.ledger_entry} of the ledger."
+    )
 
 
 def _write_page(

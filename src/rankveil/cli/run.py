@@ -33,6 +33,7 @@ _COMMANDS = (
     "compare",
     "audit",
     "attack",
+    "risk",
     "methods",
     "explain",
     "ledger",

@@ -8,16 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 
 from rankveil.declare import Plan, Records, Schema, declare
 from rankveil.declare.dataset import Dataset
-from rankveil.declare.domain import Grid, Nominal
+from rankveil.declare.domain import Nominal
 from rankveil.engines import open_table
-from rankveil.evaluate.measuring import moved
 
 
 def read(table: object, plan: Plan) -> Dataset:
@@ -56,15 +54,3 @@ def digest_of_plan(plan: Plan, schema: Schema) -> str:
             digest.update("\0".join([column.name, *taxonomy.names]).encode())
             digest.update(np.ascontiguousarray(taxonomy.distances, dtype="<f8").tobytes())
     return digest.hexdigest()
-
-
-def on_scale_of(original: Records, released: Records) -> Records:
-    """The release over the original's domains: where it has found bounds of its own, codes are counted anew."""
-    codes = dict(released.codes)
-    found = {column.name: column.domain for column in released.schema.columns}
-    for column in original.schema.columns:
-        grid, bounded = column.domain, found[column.name]
-        if column.private_bounds and isinstance(grid, Grid) and isinstance(bounded, Grid):
-            shift = int(Fraction(bounded.lower - grid.lower) / Fraction(grid.step))
-            codes[column.name] = moved(codes[column.name], shift)
-    return Records(original.schema, codes, released.row_count)

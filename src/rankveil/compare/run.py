@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankveil.compare.grid import RESAMPLED, Cell, plan_for
-from rankveil.compare.held import on_scale_of
 from rankveil.declare import Plan, Records
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.persons import limited
 from rankveil.errors import RankveilError
 from rankveil.evaluate import Evaluation, learning_scores, measure_all
-from rankveil.evaluate.measuring import on_common_ranges
+from rankveil.evaluate.measuring import on_common_ranges, on_scale_of
 from rankveil.methods import budget_of, method_named
 from rankveil.noise import RandomSource, Sampler
 
@@ -74,7 +73,7 @@ class Bench:
         method, budget = method_named(cell.method), budget_of(plan_for(self.plan, cell))
         with limited(self.dataset, self.source) as used:
             rows = method.drawn(self._group(cell, used), budget, self.source)
-        released = on_scale_of(original, Records(rows.schema, rows.collected(), rows.row_count))
+        released = on_scale_of(original.schema, Records(rows.schema, rows.collected(), rows.row_count))
         found = measure_all(*on_common_ranges(original, released), row_aligned=rows.row_aligned)
         return self._figures(found, self._learnt(released)), rows.linkage
 

@@ -22,7 +22,8 @@ from rankveil.errors import EstimateError
 from rankveil.estimate.values import Ends, Floats, Values
 from rankveil.measure.budget import Price
 from rankveil.verify.checks import read_certificate
-from rankveil.verify.release import Fails, opened
+from rankveil.verify.numbers import Fails
+from rankveil.verify.release import opened
 from rankveil.write import CERTIFICATE_NAME, WEIGHTS, recover
 
 if TYPE_CHECKING:

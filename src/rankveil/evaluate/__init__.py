@@ -1,4 +1,7 @@
-"""Utility of a release. Everything here reads the original table, so its results are internal."""
+"""Utility of a release. Everything here reads the original table, so its results are internal.
+
+The exception is publish.py: figures with noise, paid from the ledger, which go on the certificate.
+"""
 
 from rankveil._lazy import lazily
 
@@ -8,6 +11,7 @@ if TYPE_CHECKING:
     from rankveil.evaluate.learning import Learning, learning_scores, propensity_auc
     from rankveil.evaluate.measures import jensen_shannon, relative_errors, variance_change
     from rankveil.evaluate.measuring import measure, measure_all
+    from rankveil.evaluate.publish import publish_accuracy
     from rankveil.evaluate.results import ColumnResult, Evaluation, PairResult
 
 __all__ = [
@@ -21,6 +25,7 @@ __all__ = [
     "measure",
     "measure_all",
     "propensity_auc",
+    "publish_accuracy",
     "relative_errors",
     "variance_change",
 ]
@@ -31,5 +36,6 @@ __getattr__, __dir__ = lazily(
     learning="Learning learning_scores propensity_auc",
     measures="jensen_shannon relative_errors variance_change",
     measuring="measure measure_all",
+    publish="publish_accuracy",
     results="ColumnResult Evaluation PairResult",
 )

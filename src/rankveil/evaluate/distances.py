@@ -4,9 +4,8 @@
     total variation       half the sum of differences between the shares of rows per cell, of a column or of a pair
     correlation error     difference of rank correlations of two columns of numbers
 
-Cells of total variation: one per value of a domain of at most 20 values and per label (or concept); otherwise 20
-quantile bins of the original, each beginning at a quantile. A value so common that two quantiles fall on it (a heap at
-zero, say) is a cell of its own, and so are special values and missing. Only total variation looks at special values.
+Cells of total variation are those of measure/cutting.py, cut by the original. Only total variation looks at special
+values.
 
 Dates count as days and ordered labels as ranks. Rank correlations are those of the columns' ranks (mid-ranks for ties)
 over the rows in which neither value is missing, which is Spearman's where none is; a column that does not vary is
@@ -23,8 +22,8 @@ from numpy.typing import NDArray
 
 from rankveil.declare import Column
 from rankveil.declare.domain import MISSING, Codes, Grid
+from rankveil.measure.cutting import cut
 
-QUANTILE_BINS = 20
 _MOST_TALLIES = 1 << 20  # cells of a pair that are counted in one array; more are first reduced to those that occur
 
 
@@ -54,31 +53,8 @@ class Cells:
 
 
 def cells_of(column: Column, original: Codes, released: Codes) -> Cells:
-    if isinstance(column.domain, Grid) and column.domain.width >= QUANTILE_BINS:
-        starts, width = quantile_starts(column.domain.without_special(original), QUANTILE_BINS), column.domain.width
-        ordinary, count = len(starts) + 1, len(starts) + 1 + len(column.domain.special)
-        places = [
-            np.where(codes > width, ordinary + codes - width - 1, np.searchsorted(starts, codes, side="right"))
-            for codes in (original, released)
-        ]
-    else:
-        count = column.domain.code_count if isinstance(column.domain, Grid) else column.domain.taxonomy.node_count
-        places = [original, released]
-    before, after = (
-        np.where(codes == MISSING, count, place) for codes, place in zip((original, released), places, strict=True)
-    )
-    return Cells(before, after, count + 1)
-
-
-def quantile_starts(codes: Codes, parts: int, *, first: int = 1) -> Codes:
-    """Where parts of about as many present values each begin; a heap, on which two quantiles fall, is one by itself."""
-    present: Codes = codes[codes != MISSING]
-    if len(present) == 0:
-        return present
-    quantiles = np.quantile(present, np.arange(first, parts) / parts, method="higher")
-    heaps = quantiles[1:][np.diff(quantiles) == 0]
-    starts: Codes = np.unique(np.concatenate([quantiles, heaps + 1])).astype(np.int64)
-    return starts
+    cutting = cut(column, original)
+    return Cells(cutting.places(original), cutting.places(released), cutting.count)
 
 
 def total_variation(cells: Cells) -> float:

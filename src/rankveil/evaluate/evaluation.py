@@ -14,9 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from rankveil.certificate import Certificate
-from rankveil.declare import Plan, Schema, declare, encode
+from rankveil.declare import Plan, Schema, declare, encode, planned
 from rankveil.engines import Table, open_table
-from rankveil.errors import EstimateError, MissingExtraError, TableError
+from rankveil.errors import EstimateError, MissingExtraError, PlanError, TableError
 from rankveil.evaluate.intervals import measure_intervals
 from rankveil.evaluate.learning import check_target, learning_scores, propensity_auc
 from rankveil.evaluate.measuring import measure_all, measure_details, on_common_ranges
@@ -66,7 +66,7 @@ def evaluate(
     schema = declare(plan, opened)
     original = encode(opened, schema)
     opened_release = open_table(release, separator=plan.table.separator).unescaped(schema.names)
-    released = encode(_with_columns(opened_release, schema), schema, released=True)
+    released = encode(with_columns(opened_release, schema), schema, released=True)
     progress("measuring columns and pairs")
     ranged = on_common_ranges(original, released)
     result = measure_all(*ranged, row_aligned=row_aligned)
@@ -83,7 +83,7 @@ def evaluate(
     ]
     if target is not None:
         opened_test = open_table(test, separator=plan.table.separator, encoding=plan.table.encoding)
-        real = encode(_with_columns(opened_test, schema), schema)
+        real = encode(with_columns(opened_test, schema), schema)
         learnt.append(
             ("learning", f"learning to predict {target}", lambda: learning_scores(original, released, real, target))
         )
@@ -121,7 +121,20 @@ def certificate_beside(release: object) -> Certificate | None:
     return certificate if certificate.release is not None and certificate.release.file == release.name else None
 
 
-def _with_columns(table: Table, schema: Schema) -> Table:
+def plan_in_force(plan: Plan, certificate: Certificate) -> Plan:
+    """The plan with the settings that the release was made with, if it was made by this one."""
+    settings = certificate.settings
+    changed = planned(plan, method=certificate.method, epsilon=settings.epsilon, k=settings.k)
+    for each in (plan, changed):
+        if each.sha256() == certificate.plan.sha256:
+            return each
+    raise PlanError(
+        "The release was made by another plan than this one.",
+        remedy="Name the plan of the release: its fingerprint stands on the certificate (plan.sha256).",
+    )
+
+
+def with_columns(table: Table, schema: Schema) -> Table:
     absent = [name for name in schema.names if name not in table.schema.names]
     if absent:
         raise TableError(

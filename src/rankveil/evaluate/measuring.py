@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from rankveil.declare import Column, Records
+from rankveil.declare import Column, Records, Schema
 from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.errors import TableError
 from rankveil.evaluate import measures
@@ -154,6 +155,18 @@ def on_common_ranges(original: Records, released: Records) -> tuple[Records, Rec
                 codes[column.name] = moved(codes[column.name], -low)
     schema = replace(original.schema, columns=tuple(columns))
     return Records(schema, tables[0], original.row_count), Records(schema, tables[1], released.row_count)
+
+
+def on_scale_of(schema: Schema, released: Records) -> Records:
+    """The release over the original's domains: where it has found bounds of its own, codes are counted anew."""
+    codes = dict(released.codes)
+    found = {column.name: column.domain for column in released.schema.columns}
+    for column in schema.columns:
+        grid, bounded = column.domain, found[column.name]
+        if column.private_bounds and isinstance(grid, Grid) and isinstance(bounded, Grid):
+            shift = int(Fraction(bounded.lower - grid.lower) / Fraction(grid.step))
+            codes[column.name] = moved(codes[column.name], shift)
+    return Records(schema, codes, released.row_count)
 
 
 def moved(codes: Codes, by: int) -> Codes:

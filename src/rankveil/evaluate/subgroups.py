@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from rankveil.declare import Column, Records
 from rankveil.declare.domain import MISSING, Codes, Grid
-from rankveil.evaluate.distances import Cells, chance_variation, quantile_starts
+from rankveil.evaluate.distances import Cells, chance_variation
 from rankveil.evaluate.results import Subgroup
+from rankveil.measure.cutting import quantile_starts
 
 FEWEST_JUDGED = 100
 _PARTS = 5

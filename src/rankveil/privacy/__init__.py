@@ -20,7 +20,20 @@ from pathlib import Path
 
 from rankveil.errors import PlanError
 
-PAGES = ("setting", "basics", "noise", "counts", "units", "ranks", "rows", "methods", "refuted", "audit", "paper")
+PAGES = (
+    "setting",
+    "basics",
+    "noise",
+    "counts",
+    "units",
+    "ranks",
+    "rows",
+    "methods",
+    "refuted",
+    "audit",
+    "attacks",
+    "paper",
+)
 ID = re.compile(r"\bT\d{1,2}\b")
 _FOLDER = Path(__file__).parent
 _HEADING = re.compile(r"^## (T\d+) (.+)$", re.MULTILINE)

@@ -26,7 +26,7 @@ from rankveil.errors import BudgetError, OutputError, PlanError
 from rankveil.formats import FORMATS
 from rankveil.formats.into import Target
 from rankveil.fragments import fragment
-from rankveil.ledger import Booking, default_ledger_path
+from rankveil.ledger import Booking
 from rankveil.load import load_into
 from rankveil.measure.budget import Budget
 from rankveil.methods import METHODS, FittedTable, Method, budget_of
@@ -34,7 +34,7 @@ from rankveil.model import Model
 from rankveil.noise import RandomSource, SystemSource
 from rankveil.preview.looked import expectations
 from rankveil.preview.reach import MOST
-from rankveil.sign import SigningKey, beside_ledger, papers, signing_key
+from rankveil.sign import papers, signing_key_for
 from rankveil.sign.manifest import signer_note
 from rankveil.write import (
     FileFormat,
@@ -232,7 +232,7 @@ def release(
     if folder is not None:
         folder.refuse_to_replace([part.path for part in run.opened.parts])
     described = run.described() if keep_model else None
-    signing = _signing_key(key, ledger, passphrase) if signed and out is not None and source.releasable else None
+    signing = signing_key_for(key, ledger, passphrase) if signed and out is not None and source.releasable else None
 
     meter = metered(rows_done)
     check = _check_size if replicates is not None and plan.unit.rows_public else None
@@ -449,12 +449,6 @@ def _expected(plan: Plan, rows: Rows) -> list[ExpectedNote]:
         ExpectedNote(column=one.column, question=one.question, answer=one.answer, percent_of_draws=round(100 * MOST))
         for one in expectations(plan, rows.row_count)
     ]
-
-
-def _signing_key(key: str | Path | None, ledger: str | Path | None, passphrase: str | None) -> SigningKey | None:
-    """The key that was named, or the one beside the ledger, if there is one. Opened before anything is spent."""
-    path = beside_ledger(default_ledger_path() if ledger is None else ledger) if key is None else Path(key)
-    return None if key is None and not path.exists() else signing_key(path, passphrase)
 
 
 def _check_replicates(method: Method, replicates: int | None) -> None:

@@ -4,7 +4,16 @@ keys.py       keys: made, kept, read
 manifest.py   the list of everything a release consists of, and its signature
 """
 
-from rankveil.sign.keys import PublicKey, SigningKey, beside_ledger, is_encrypted, new_key, public_key, signing_key
+from rankveil.sign.keys import (
+    PublicKey,
+    SigningKey,
+    beside_ledger,
+    is_encrypted,
+    new_key,
+    public_key,
+    signing_key,
+    signing_key_for,
+)
 from rankveil.sign.manifest import FileNote, HeadNote, Manifest, papers, read_manifest
 
 __all__ = [
@@ -20,4 +29,5 @@ __all__ = [
     "public_key",
     "read_manifest",
     "signing_key",
+    "signing_key_for",
 ]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rankveil.errors import MissingExtraError, SigningError
+from rankveil.ledger import default_ledger_path
 from rankveil.noise import SystemSource
 from rankveil.write import write_bytes
 
@@ -194,3 +195,9 @@ def _libraries() -> tuple[Any, Any, Any]:
     except ImportError:
         raise MissingExtraError("Making or checking signatures", "sign") from None
     return ed25519, serialization, InvalidSignature
+
+
+def signing_key_for(key: str | Path | None, ledger: str | Path | None, passphrase: str | None) -> SigningKey | None:
+    """The key that was named, or the one beside the ledger, if there is one. Opened before anything is spent."""
+    path = beside_ledger(default_ledger_path() if ledger is None else ledger) if key is None else Path(key)
+    return None if key is None and not path.exists() else signing_key(path, passphrase)

@@ -16,6 +16,8 @@ checks.py       the list of checks, and the certificate by itself
 release.py      the release against the certificate
 papers.py       page, manifest, signature, and the ledger that they quote
 inspection.py   the values of one column
+accuracy.py     published accuracy against itself
+numbers.py      exact numbers as certificates write them
 """
 
 from rankveil._lazy import lazily

@@ -27,15 +27,16 @@ from rankveil.measure.accounting import delta_at_most, implies, rho_within
 from rankveil.methods import METHODS
 from rankveil.privacy import theorems
 from rankveil.verify import release as of_release
+from rankveil.verify.accuracy import accuracy
+from rankveil.verify.numbers import Fails
+from rankveil.verify.numbers import number as _number
 from rankveil.verify.papers import Papers
-from rankveil.verify.release import Fails
 from rankveil.write import CERTIFICATE_NAME, recover
 
 if TYPE_CHECKING:
     from rankveil.release import Release
 
 _NEARLY_ALL = 1 - Fraction(1, 10**6)  # of the ρ that (ε, δ) allow: a budget is spent whole, up to rounding
-_SMALLEST = Fraction(1, 10**60)
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,8 @@ def verify(
         checks.append(("weights are the certified ones", lambda: of_release.weights(read, path.parent)))
     if isinstance(release, str) and is_address(release):
         checks.append(("table is the release", lambda: of_release.table(read, path, str(release))))
+    if read.published_accuracy is not None:
+        checks.append(("published accuracy adds up", lambda: accuracy(read)))
     if read.release is not None:
         papers = Papers(read, where, path)
         checks += [
@@ -346,18 +349,3 @@ def _implied(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
         order, reach = above[np.argmin(bound)] + 1, (high - low) / 100
         low, high = math.log(order - 1) - reach, math.log(order - 1) + reach
     return implies(rho, Fraction(float(order)).limit_denominator(10**6), epsilon, delta)
-
-
-def _number(text: str | None) -> Fraction | None:
-    """An exact number as the certificate writes it: decimal or fraction."""
-    if text is None:
-        return None
-    try:
-        if len(text) > 10_000 or "e" in text.lower():
-            raise ValueError
-        number = Fraction(text)
-        if number and not _SMALLEST <= abs(number) <= 1 / _SMALLEST:  # beyond any plan, and beyond floating point
-            raise ValueError
-        return number
-    except (ValueError, ZeroDivisionError):
-        raise Fails("an exact number is not written as a decimal or a fraction") from None

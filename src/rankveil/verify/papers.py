@@ -15,7 +15,7 @@ from rankveil.errors import RankveilError
 from rankveil.ledger import Ledger, rolled_back
 from rankveil.sign.keys import PublicKey, checked_public_key, public_key
 from rankveil.sign.manifest import FileNote, KeyNote, Manifest, read_manifest
-from rankveil.verify.release import Fails
+from rankveil.verify.numbers import Fails
 from rankveil.write import CERTIFICATE_NAME, MANIFEST_NAME, MODEL_NAME, PAGE_NAME, SIGNATURE_NAME
 
 _NEEDED = (CERTIFICATE_NAME,)

@@ -14,11 +14,8 @@ from rankveil.engines.content import Content, TextReading
 from rankveil.engines.spelling import Marks
 from rankveil.model import Model
 from rankveil.verify.inspection import Inspection
+from rankveil.verify.numbers import Fails
 from rankveil.write import CERTIFICATE_NAME, MODEL_NAME, Written
-
-
-class Fails(Exception):
-    """A check does not hold, for the reason given."""
 
 
 def fingerprint(read: Certificate, path: Path) -> str:

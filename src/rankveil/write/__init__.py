@@ -15,7 +15,7 @@ from rankveil.write.ahead import as_arrow
 from rankveil.write.files import FileFormat, Said, Written, released_columns, said_by, write_rows
 from rankveil.write.folder import OutputFolder, fingerprints, write_folder
 from rankveil.write.publish import publish_files, publish_frame
-from rankveil.write.small import write_bytes, write_text
+from rankveil.write.small import rewrite_papers, write_bytes, write_text
 from rankveil.write.swap import (
     CERTIFICATE_NAME,
     MANIFEST_NAME,
@@ -47,6 +47,7 @@ __all__ = [
     "publish_frame",
     "recover",
     "released_columns",
+    "rewrite_papers",
     "said_by",
     "weights_table",
     "write_bytes",

@@ -22,7 +22,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -51,25 +51,33 @@ def prepared(folder: Path) -> Iterator[Path]:
         yield held
 
 
-def swap_in(held: Path, *, overwrite: bool) -> None:
-    """Let what lies in `new/`, a release with its certificate and model, take the place of what is in the folder."""
+def swap_in(
+    held: Path, *, overwrite: bool, among: Sequence[str] = _NAMES, check: Callable[[], None] = lambda: None
+) -> None:
+    """Let what lies in `new/`, a release with its papers and model, take the place of what is in the folder.
+
+    `among`: the names that this is about; others stay as they are. `check` is called when nobody else can swap, and
+    may refuse.
+    """
     folder, old, current = held.parent, held / "old", held / "current"
     names = [name for name in _NAMES if os.path.lexists(held / "new" / name)]
     old.mkdir()
     (held / "names").write_text("\n".join(names), encoding="ascii")
+    (held / "among").write_text("\n".join(among), encoding="ascii")
     for path in (held, held / "new", old):
         path.chmod(0o755)  # names lead through it, for everyone
-    for path in (held / "names", held / "new", old, held):
+    for path in (held / "names", held / "among", held / "new", old, held):
         sync(path)
     recover(folder)  # another run may have been killed here while this one was at work
-    with _locked(folder):
+    with locked(folder):
         _refuse_other_swaps(folder)
         refuse_taken(folder, overwrite=overwrite)
+        check()
         try:
             _point(current, "old")
             sync(held)
             if current.is_symlink():
-                for name in _NAMES:
+                for name in among:
                     _lead(folder / name, old / name, held, wanted=name in names)
             sync(old)
             sync(folder)
@@ -101,7 +109,7 @@ def recover(folder: Path) -> None:
 
 def finish(held: Path) -> None:
     """Bring the folder around to its old or its new state, whichever `current` says."""
-    with _locked(held.parent):
+    with locked(held.parent):
         _settle(held)
 
 
@@ -124,8 +132,8 @@ def _settle(held: Path) -> None:
     side = _pointed(held / "current")
     if side is None:
         return
-    new_names = (held / "names").read_text(encoding="ascii").split()
-    for name in _NAMES:
+    new_names, among = ((held / each).read_text(encoding="ascii").split() for each in ("names", "among"))
+    for name in among:
         at, ours = held.parent / name, held / side / name
         led = _leads_into(at, held)
         if os.path.lexists(ours) and not _leads_into(ours, held):
@@ -179,7 +187,7 @@ def _refuse_other_swaps(folder: Path) -> None:
             )
 
 
-def _locked(folder: Path) -> AbstractContextManager[None]:
+def locked(folder: Path) -> AbstractContextManager[None]:
     """One swap at a time; in a folder that cannot be locked (NFS), whoever comes second is refused by the names."""
     return system.locked_folder(folder, ".rankveil-swap.lock")
 

@@ -13,7 +13,6 @@ from scipy.stats import spearmanr, wasserstein_distance
 from rankveil.declare import Column, Plan, declare_alone
 from rankveil.declare.domain import MISSING, Codes
 from rankveil.evaluate.distances import (
-    QUANTILE_BINS,
     Cells,
     cells_of,
     pair_of,
@@ -21,6 +20,7 @@ from rankveil.evaluate.distances import (
     total_variation,
     wasserstein,
 )
+from rankveil.measure.cutting import QUANTILE_BINS
 from tests.support import category, integer, plan_text
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from rankveil.aligned.channel import HammingBall, Window
 from rankveil.audit.bounds import Scores
+from rankveil.audit.cases import accuracy
 from rankveil.audit.findings import DependsOnData, Finding, exact, sampled, structural
 from rankveil.audit.tables import Rows, Setting, labels, number, replaced, unbounded
 from rankveil.audit.watch import Watch, WatchedBudget, replayed, steered
@@ -52,6 +53,7 @@ def attacks_on_synthetic(on: Setting) -> Iterator[Finding]:
     for instance in _INSTANCES:
         yield from _replayed(on, instance)
     yield _whole_rows(on, 20)
+    yield from accuracy.attacks(on)
 
 
 def attacks_on_aligned(on: Setting) -> Iterator[Finding]:

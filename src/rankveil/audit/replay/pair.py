@@ -1,9 +1,9 @@
 """One pair: a whole release of a table, and of its neighbour with the answers that the first one got.
 
 Guarantee    A pair that passes has asked the same questions with the same scales in the same order, its two releases,
-             certificates and kept models are the same to the last byte, and what the answers can lose adds up to no
-             more than what the certificate claims. A pair that does not pass is a counterexample, or a fault of the
-             audit, never bad luck.
+             certificates (published accuracy included) and kept models are the same to the last byte, and what the
+             answers can lose adds up to no more than what the certificate claims. A pair that does not pass is a
+             counterexample, or a fault of the audit, never bad luck.
 Argument     The second run gets every answer of the first one and the same random bytes for everything else (watch.py).
              So whatever differs came from the exact data by another way than an answer (T44). Questions that stay
              the same compose: pure losses Σ‖Δq‖₁/scale, and the log-ratios of choices and channels, add up to ε; with
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -37,6 +37,7 @@ from rankveil.audit.watch import Path as AnsweredPath
 from rankveil.certificate import Certificate
 from rankveil.engines import Engine
 from rankveil.errors import RankveilError
+from rankveil.evaluate import publish_accuracy
 from rankveil.measure.accounting import rho_within
 from rankveil.methods import METHODS, method_named
 from rankveil.release import Release, release
@@ -45,6 +46,9 @@ _NOW = datetime(2000, 1, 1, tzinfo=UTC)
 _ROUNDING = Fraction(1, 10**9)  # of log-ratios, which are computed in floating point
 _NOISE, _REST = 0, 1
 _WEIGHED = 20  # percent
+_MEASURED = 50  # percent
+_ACCURACY = "accuracy"
+_ACCURACY_EPSILON = Fraction(1, 10)
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def _ended(case: Case, cells: Cells, cuts: Cuts, watch: Watch, folder: Path, eng
     out = folder / "out" if case.way.file else None
     keep = method_named(case.plan.release.method).fit is not None
     try:
-        return release(
+        made = release(
             table,
             case.plan,
             out=out,
@@ -98,8 +102,22 @@ def _ended(case: Case, cells: Cells, cuts: Cuts, watch: Watch, folder: Path, eng
             keep_model=keep,
             replicates=_replicates(case),
         )
+        watch.purpose = _ACCURACY
+        return made if out is None else _with_accuracy(case, table, made, out, watch, engine)
     except Exception as error:  # a bug is a result too: it names the pair, and the others go on
         return error
+
+
+def _with_accuracy(
+    case: Case, table: Any, made: Release[Any], out: Path, watch: Watch, engine: Engine | None
+) -> Release[Any]:
+    """Some releases have figures about them published, which the certificate then shows."""
+    if not Dice(f"{case.name} accuracy").chance(_MEASURED) or not made.certificate.differentially_private:
+        return made
+    changed = publish_accuracy(
+        table, out, case.plan, epsilon=_ACCURACY_EPSILON, source=watch, clock=lambda: _NOW, engine=engine
+    )
+    return replace(made, certificate=changed)
 
 
 def _replicates(case: Case) -> int | None:
@@ -119,9 +137,11 @@ def _compared(case: Case, path: AnsweredPath, one: _Ended, other: _Ended) -> Out
         if path.original.bytes_used != path.changed.bytes_used:
             problems.append("how many random bytes are used, beside those of answers, differs between the tables")
         try:
-            losses = path.worst()
+            losses, of_accuracy = _parted(path)
             ratio = float(_total(losses) / _claim(one.certificate))
             problems += _beyond_claim(losses, one.certificate)
+            if _total(of_accuracy) > _ACCURACY_EPSILON:
+                problems.append("published accuracy can lose more than it has paid for")
             if one.certificate.accounting == "gaussian" and not all(well_smoothed(first.law) for first, _ in path):
                 problems.append("noise lacks the smoothing term of Gaussian accounting")
         except DependsOnData as difference:
@@ -132,6 +152,12 @@ def _compared(case: Case, path: AnsweredPath, one: _Ended, other: _Ended) -> Out
     return Outcome(
         case, len(path.original.draws), ratio, tuple(problems), tuple(different), draws=drawn, linkage=linkage
     )
+
+
+def _parted(path: AnsweredPath) -> tuple[list[Lost], list[Lost]]:
+    """What answers can lose at most: those of the release, and those about its accuracy, which are paid for apart."""
+    lost = list(zip(path.worst(), (draw.purpose == _ACCURACY for draw in path.original.draws), strict=True))
+    return [each for each, after in lost if not after], [each for each, after in lost if after]
 
 
 def _how_it_failed(one: _Ended, other: _Ended) -> list[str]:

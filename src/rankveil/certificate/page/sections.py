@@ -208,11 +208,24 @@ def accuracy(certificate: Certificate) -> str:
             " from the plan and the number of rows, and holds for every table of this size. What is made of it can"
             " come out nearer to the table than the noise, or further from it."
         )
-    return section(
-        "accuracy",
-        "How accurate it is expected to be",
-        paragraph(text, "No figure on this page was computed from the values of the table: that would give them away."),
-    )
+    given = "No figure on this page was computed from the values of the table: that would give them away."
+    if certificate.published_accuracy:
+        given = "No other figure on this page was computed from the values of the table: that would give them away."
+    return section("accuracy", "How accurate it is expected to be", paragraph(text, given), *_measured(certificate))
+
+
+def _measured(certificate: Certificate) -> list[str]:
+    """Figures that were published with noise, at a price of their own."""
+    said = []
+    for each in certificate.published_accuracy or ():
+        said.append(
+            paragraph(
+                "These figures were measured on the table after the release was made, with noise. They cost a budget of"
+                f" their own, ε = {each.epsilon}; with the release it is ε = {each.together_epsilon} in all."
+            )
+        )
+        said += [paragraph(line, kind="exact") for line in each.in_words()]
+    return said
 
 
 def checking(certificate: Certificate) -> str:
