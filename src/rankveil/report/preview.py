@@ -140,8 +140,8 @@ def _intervals(looked: Preview) -> str:
         '<h3>How sure estimates will be</h3><div class="rv-scroll" role="region" tabindex="0"'
         ' aria-label="Expected intervals of estimates"><table class="rv-expect"><thead><tr><th scope="col">column</th>'
         '<th scope="col">estimate</th><th scope="col">95 % interval</th><th scope="col">size</th></tr></thead>'
-        f'<tbody>\n{body}\n</tbody></table></div><p class="rv-note">{escape(ABOUT_INTERVALS)} Release with replicates'
-        " to get them.</p>"
+        f'<tbody>\n{body}\n</tbody></table></div><p class="rv-note">{escape(ABOUT_INTERVALS)} A full bar is 10 points.'
+        " Release with replicates to get them.</p>"
     )
 
 
