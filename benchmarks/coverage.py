@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -330,6 +331,33 @@ def _coverage(chosen: Sequence[dict[str, Any]], replicates: int) -> dict[str, fl
     }
 
 
+def beside_expected(runs: dict[Setting, list[list[dict[str, Any]]]]) -> list[dict[str, Any]]:
+    """Intervals of shares as multiples of what a dry run expects: the middle 90 of 100 and the median, by question."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for setting, several in runs.items():
+        rows = MADE_ROWS if setting.table == "made" else source_of(setting.table).table.num_rows
+        plan = source_of(setting.table).plan(setting.epsilon, setting.delta)
+        expected = rv.preview(plan, rows).intervals
+        widths = {(each.column, each.question.split(",")[0]): each.half_width for each in expected}
+        for one in (one for run in several for one in run if one.get("supported") and one["target"] == "table"):
+            named, cut = re.findall("`([^`]*)`", one["ask"]), "<=" in one["ask"]
+            if one["kind"] == "one-way":
+                own = [key for key in widths if key[0] == named[0] and key[1].startswith("share up") == cut]
+            elif one["kind"] == "two-way" and not cut:
+                own = [key for key in widths if key[0] is None]
+            else:
+                continue
+            for _, question in own:
+                ratio = Z95 * one["error"] / widths[own[0]]
+                for name in (setting.table, "all"):
+                    found.setdefault((name, question.replace("one label", "one value")), []).append(ratio)
+    return [
+        {"table": name, "question": question, "estimates": len(ratios),
+         **dict(zip(("low", "median", "high"), map(float, np.quantile(ratios, [0.05, 0.5, 0.95])), strict=True))}
+        for (name, question), ratios in sorted(found.items())
+    ]  # fmt: skip
+
+
 def _mean(values: np.ndarray) -> float | None:
     return float(np.mean(values)) if len(values) else None
 
@@ -370,6 +398,7 @@ def main() -> None:
         every = {"table": name, "epsilon": "all", "delta": None, "releases": len(together)}
         cells += [{**every, **cell} for cell in summary(together, given.replicates)]
     result = {"replicates": given.replicates, "most_unmeasured": rules.MOST_UNMEASURED, "cells": cells}
+    result["beside expected"] = beside_expected(runs)
     if given.json:
         print(json.dumps(result, indent=1, ensure_ascii=False))
         return

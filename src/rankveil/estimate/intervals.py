@@ -44,7 +44,7 @@ _TARGETS: dict[str, str] = {
 }
 # Of 100 intervals at 95 % without the warning, how many covered the truth in simulations: from the worst table to the
 # best (benchmarks/results/coverage.json).
-OBSERVED = {"counts": (85, 99), "numbers": (89, 94), "regressions": (58, 94)}
+OBSERVED = {"counts": (95, 99), "numbers": (93, 98), "regressions": (76, 97)}
 _KINDS = dict.fromkeys(("total", "mean", "median", "quantile"), "numbers") | dict.fromkeys(
     ("lm", "logit"), "regressions"
 )

@@ -133,15 +133,15 @@ def _intervals(looked: Preview) -> str:
         return ""
     body = "\n".join(
         f'<tr><th scope="row">{escape(each.column or "two columns")}</th><td>{escape(each.question)}</td>'
-        f"<td>{escape(each.answer)}</td><td>{_noise_bar(each.half_width)}</td></tr>"
+        f"<td>{escape(each.answer)}</td><td>{_noise_bar(10 * each.half_width)}</td></tr>"
         for each in looked.intervals
     )
     return (
         '<h3>How sure estimates will be</h3><div class="rv-scroll" role="region" tabindex="0"'
         ' aria-label="Expected intervals of estimates"><table class="rv-expect"><thead><tr><th scope="col">column</th>'
-        '<th scope="col">estimate</th><th scope="col">95 % interval</th><th scope="col">of all people</th></tr></thead>'
-        f'<tbody>\n{body}\n</tbody></table></div><p class="rv-note">{escape(ABOUT_INTERVALS)} Release with replicates'
-        " to get them.</p>"
+        '<th scope="col">estimate</th><th scope="col">95 % interval</th><th scope="col">size</th></tr></thead>'
+        f'<tbody>\n{body}\n</tbody></table></div><p class="rv-note">{escape(ABOUT_INTERVALS)} A full bar is 10 points.'
+        " Release with replicates to get them.</p>"
     )
 
 
