@@ -143,6 +143,7 @@ def test_back_after_a_wrong_epsilon_sends_nothing_again(browser: Any, tmp_path: 
         page = tab.page
         page.goto(server.address)
         page.get_by_role("link", name="Method and ε").click()
+        page.get_by_label("ε, on a logarithmic scale").wait_for()
         page.fill("#epsilon", "0")
         assert page.input_value("#epsilon-slider") == "-2"
         page.get_by_role("button", name="Keep and go on").click()

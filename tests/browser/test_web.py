@@ -390,7 +390,7 @@ def test_the_flow_works_without_scripts(browser: Any, tmp_path: Path) -> None:
         page.get_by_role("link", name="Leave as it was").click()
         page.fill("#filter", "city")
         page.get_by_role("button", name="Filter", exact=True).click()
-        assert page.locator("table.columns > tbody").count() == 1
+        assert page.locator("table.columns > tbody:visible").count() == 1
         page.get_by_role("button", name="Tick all that are shown").click()
         page.get_by_role("button", name="Confirm the ticked columns").click()
         assert "1 column was changed" in page.inner_text("#several")

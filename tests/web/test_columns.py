@@ -23,7 +23,9 @@ def visitor(tmp_path: Path) -> Visitor:
 
 def shown(text: str) -> list[str]:
     """Names of the columns in the table, in order."""
-    return re.findall(r'class="opens"[^>]*>([^<]*)</a>', text)
+    bodies = re.findall(r'<tbody class="one[^>]*>.*?</tbody>', text, re.DOTALL)
+    there = [body for body in bodies if not re.match(r"<tbody[^>]* hidden>", body)]
+    return [re.findall(r'class="opens"[^>]*>([^<]*)</a>', body)[0] for body in there]
 
 
 def ticks(working: Working, *names: str) -> list[str]:

@@ -77,7 +77,8 @@ def columns_page(ask: Ask) -> Response:
         "columns.html.jinja",
         "columns",
         error=error,
-        cards=filtered,
+        cards=shown,  # all of them: a filter in the browser can show what this one hides
+        fitting={one.place for one in filtered},
         of_cards=len(shown),
         looks=seen,
         filter={"q": text, "show": show if show in SHOW else "all"},
@@ -185,6 +186,7 @@ def _one(
         card=shown,
         looks=looks(ask.working, [shown.name]),
         ticked=set(),
+        fitting={place},
         changed=changed,
         enhanced=ask.enhanced,
         opened=_opened(ask, shown, values, error, editing=editing) if card_of else None,
