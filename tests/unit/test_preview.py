@@ -205,16 +205,19 @@ def test_names_of_columns_cannot_smuggle_markup_into_the_fragment() -> None:
 
 
 def test_the_fragment_is_quick_enough_for_a_slider() -> None:
+    """In processor time: a small part of what a release of the same plan takes, which people wait for."""
     plan = Plan.load(ADULT)
     page.fragment(plan)
-    best = min(_seconds(plan) for _ in range(5))
-    assert best < 0.05
+    best = min(_seconds(lambda: page.fragment(plan, 32561)) for _ in range(5))
+    whole = _seconds(lambda: rv.release(ADULT.with_name("adult.csv.gz"), plan, source=SeededSource(1)))
+    assert best < whole / 5
 
 
-def _seconds(plan: Plan) -> float:
-    started = time.perf_counter()
-    page.fragment(plan, 32561)
-    return time.perf_counter() - started
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
 
 
 def test_expected_intervals_are_in_every_form_of_the_dry_run_and_shrink_with_the_budget() -> None:
