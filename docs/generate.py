@@ -81,7 +81,7 @@ SECTIONS = {
         "Estimates",
         "Figure",
     ),
-    "What was spent, and what holds": ("ledger", "Books", "audit", "AuditResult", "attack"),
+    "What was spent, and what holds": ("ledger", "Books", "audit", "AuditResult", "attack", "risk", "Risk"),
     "Errors": ("RankveilError",),
 }
 _METHODS_SHOWN = {  # of classes; others are for rankveil itself
@@ -91,7 +91,7 @@ _METHODS_SHOWN = {  # of classes; others are for rankveil itself
     "Evaluation": ("plot",),
     "Figure": ("svg", "save"),
     "Model": ("sample", "table", "save", "load"),
-    "Plan": ("load", "with_", "confirm", "save"),
+    "Plan": ("load", "with_", "confirm", "over", "save"),
     "Preview": ("plot",),
     "Synthesizer": ("fit", "sample", "get_params", "set_params"),
 }

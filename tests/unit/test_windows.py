@@ -29,7 +29,7 @@ from rankveil.release import release
 from rankveil.temporary import own_place, sweep, temporary_file, temporary_folder
 from rankveil.verify import verify
 from rankveil.write import recover, write_text
-from tests.support import files_in
+from tests.support import PAPERS, files_in
 
 PACKAGE = Path(rankveil.__file__).parent
 ABSENT = ("fcntl", "pwd", "grp", "resource", "termios", "tty", "pty", "syslog", "posix")
@@ -217,7 +217,7 @@ def test_a_release_is_made_verified_and_replaced(on_windows: FakeLocks, tmp_path
     second = release(table, PLAN, out=out, overwrite=True, ledger=tmp_path / "ledger.sqlite")
     assert verify(out / "certificate.json", out / "release.csv").verified
     assert second.certificate.release != first.certificate.release
-    assert files_in(out) == ["certificate.json", "release.csv"], "the model of the first one has gone with it"
+    assert files_in(out) == [*PAPERS, "release.csv"], "the model of the first one has gone with it"
     with pytest.raises(OutputError, match="already holds"):
         release(table, PLAN, out=out, ledger=tmp_path / "ledger.sqlite")
 
@@ -237,7 +237,7 @@ def test_a_swap_that_was_killed_is_finished_by_the_next_run(
     recover(out)
     assert verify(out / "certificate.json", out / "release.csv").verified
     assert (out / "release.csv").read_bytes() != before
-    assert files_in(out) == ["certificate.json", "release.csv"]
+    assert files_in(out) == [*PAPERS, "release.csv"]
 
 
 def test_rows_put_aside_in_a_file_are_read_without_pread(on_windows: FakeLocks, tmp_path: Path) -> None:

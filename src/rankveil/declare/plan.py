@@ -198,7 +198,12 @@ class Plan(Entry):
         return self._changed(content)
 
     def over(self, names: Iterable[str]) -> Plan:
-        """The same plan for a table with these columns: patterns are replaced by the columns that fit them."""
+        """The same plan for a table with these columns: patterns are replaced by the columns that fit them.
+
+        >>> asked = rv.Plan(release={"epsilon": 1}, columns={"drug_*": {"kind": "boolean"}})
+        >>> list(asked.over(["drug_a", "drug_b"]).columns)
+        ['drug_a', 'drug_b']
+        """
         names = list(names)
         if self.exact or not any(map(is_pattern, (*self.columns, *names))):
             return self

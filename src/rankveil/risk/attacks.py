@@ -62,7 +62,9 @@ def risk(
     on the file. At most `targets` records of each side are attacked. `shadows` releases of `shadow_rows` rows are made
     for membership inference; 0 leaves it out. The same `seed` gives the same result. It is internal.
 
-        rv.risk("people.csv", "2031-q1", "plan.toml", held_out="not-released.csv")
+        >>> made = rv.release(people[:400], plan)
+        >>> rv.risk(people[:400], made.table, plan, held_out=people[400:], shadows=0).differentially_private
+        True
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     _check(targets, control_share, held_out, shadows, shadow_rows, seed)

@@ -139,7 +139,12 @@ class Membership:
 
 @dataclass(frozen=True)
 class Risk:
-    """All attacks on one release."""
+    """All attacks on one release.
+
+    >>> made = rv.release(people[:400], plan)
+    >>> sorted({each.criterion for each in rv.risk(people[:400], made.table, plan, shadows=0).attacks})
+    ['inference', 'linkability', 'singling out']
+    """
 
     method: str
     differentially_private: bool

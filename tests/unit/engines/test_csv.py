@@ -133,11 +133,13 @@ def test_a_file_that_ends_in_its_header_is_refused_for_having_no_rows(write_tabl
     assert "has no rows" in refusal(write_table("x,y"))
 
 
-@pytest.mark.parametrize(
-    "content", [bytes(range(256)) * 20, b"\x89PNG\r\n\x1a\n" + bytes(64), b"PK\x03\x04" + bytes(64), bytes(1000)]
-)
+@pytest.mark.parametrize("content", [bytes(range(256)) * 20, b"\x89PNG\r\n\x1a\n" + bytes(64), bytes(1000)])
 def test_binary_files_are_refused(write_table: Write, content: bytes) -> None:
     assert "binary data" in refusal(write_table(content))
+
+
+def test_a_zip_file_that_is_none_is_refused(write_table: Write) -> None:
+    assert "damaged" in refusal(write_table(b"PK\x03\x04" + bytes(64)))
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" + b"x" * 100, b"PAR1" + b"\0" * 100 + b"PAR1"])

@@ -12,9 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rankveil.engines import decoding, open_table, table
+from rankveil.engines import decoding, open_table
 from rankveil.engines.decoding import as_utf8
 from rankveil.errors import TableError
+from rankveil.formats import delimited
 
 ROWS = [(str(number), text) for number in range(3000) for text in ("café", "naïve €", "Œuvre", "", "x")]
 BLOCK = 1000
@@ -23,7 +24,7 @@ BLOCK = 1000
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of which the file has many; and it is an error here to wait in vain until Arrow lets go of it."""
-    monkeypatch.setattr(table, "_BLOCK", BLOCK)
+    monkeypatch.setattr(delimited, "_BLOCK", BLOCK)
     monkeypatch.setattr(decoding, "suppress", lambda *_: nullcontext())
 
 
@@ -87,8 +88,9 @@ def test_arrow_reads_utf8_by_itself() -> None:
 # A process that ends at once, with the table read in part or found to be wrong, while a block is being decoded.
 ENDS = """
 import codecs, sys, time
-from rankveil.engines import open_table, table
+from rankveil.engines import open_table
 from rankveil.errors import TableError
+from rankveil.formats import delimited
 
 class Slow(codecs.IncrementalDecoder):
     blocks = 0
@@ -102,7 +104,7 @@ class Slow(codecs.IncrementalDecoder):
 plain = codecs.lookup("cp1252")
 slow = codecs.CodecInfo(plain.encode, plain.decode, incrementaldecoder=Slow, name="slow")
 codecs.register(lambda name: slow if name == "slow" else None)
-table._BLOCK = 1 << 15
+delimited._BLOCK = 1 << 15
 try:
     for batch in open_table(sys.argv[1], encoding="slow").batches():
         break
