@@ -27,7 +27,7 @@ SEED = 1
 
 
 def attacked(method: str, targets: int, shadows: int) -> dict[str, Any]:
-    plan = rv.Plan.load(EXAMPLES / "adult.toml").with_release(method=method)
+    plan = rv.Plan.load(EXAMPLES / "adult.toml").with_(method=method)
     table, held_out = (EXAMPLES / name for name in ("adult.csv.gz", "adult_test.csv.gz"))
     start = time.process_time()
     made = rv.release(table, plan, accept_no_guarantee=True, source=SeededSource(SEED))

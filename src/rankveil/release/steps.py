@@ -486,4 +486,5 @@ def _file_format(plan: Plan, schema: Schema, table: Table, engine: Engine, *, es
     if refused is not None:
         raise OutputError(f"The release cannot be written as {form.title}: {refused}.", remedy=_OTHER_FORMAT)
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
-    return FileFormat(form.name, separator, escape_formulas, plan.table.decimal_mark, said_by(plan))
+    escaped = escape_formulas and form.name == "csv"  # nothing else is read as formulas
+    return FileFormat(form.name, separator, escaped, plan.table.decimal_mark, said_by(plan))

@@ -132,7 +132,9 @@ def _settle(held: Path) -> None:
     side = _pointed(held / "current")
     if side is None:
         return
-    new_names, among = ((held / each).read_text(encoding="ascii").split() for each in ("names", "among"))
+    new_names = (held / "names").read_text(encoding="ascii").split()
+    about = held / "among"  # which an older version of rankveil did not write
+    among = about.read_text(encoding="ascii").split() if about.exists() else _NAMES
     for name in among:
         at, ours = held.parent / name, held / side / name
         led = _leads_into(at, held)
