@@ -245,9 +245,8 @@ def decisions_index() -> str:
     for path in sorted(DECISIONS.glob("[0-9]*.md")):
         title, _, said = path.read_text(encoding="utf-8").split("\n")[:3]
         dated = _DATED.fullmatch(said)
-        if dated is None:
-            raise ValueError(f"{path.name}: the third line has to be `Date: 2031-01-31. Status: accepted.`")
-        rows.append(f"| [{title.removeprefix('# ')}]({path.name}) | {dated['date']} | {dated['status']} |")
+        when, status = ("?", "not stated") if dated is None else dated.groups()  # a test refuses these
+        rows.append(f"| [{title.removeprefix('# ')}]({path.name}) | {when} | {status} |")
     return "\n".join(
         [
             "<!-- Written by `python -m docs.generate` from the decisions themselves. -->\n",

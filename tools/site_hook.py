@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,27 +49,30 @@ def nav(docs: Path) -> Nav:
         *_pages(docs, "explanation", ()),
         {"Decisions": _pages(docs, "decisions", ("README",))},
     ]
-    elsewhere = {*FRONT, *PROMISE, *PAPER, "benchmarks"}
-    tasks = [each for each in _pages(docs, "", HOW_TO) if Path(each).stem not in elsewhere]
+    tasks = _pages(docs, "", HOW_TO, but=(*FRONT, *PROMISE, *PAPER, "benchmarks"))
     parts = {
         "Tutorials": tutorials,
         "How-to": [*tasks, *_pages(docs, "how-to", ())],
         "Reference": _pages(docs, "reference", REFERENCE),
         "Explanation": explained,
     }
-    front: Nav = [{"Start": ["index.md", "newcomer.md"]}]
-    return [*front, *({part: pages} for part, pages in parts.items() if pages), {"Glossary": "glossary.md"}]
+    front: Nav = [{"Start": _pages(docs, "", FRONT, only=FRONT)}]
+    return [*front, *({part: pages} for part, pages in parts.items() if pages)]
 
 
-def _pages(docs: Path, folder: str, first: Sequence[str], only: Sequence[str] | None = None) -> list[str]:
-    found = {path.stem for path in (docs / folder).glob("*.md")}
+def _pages(
+    docs: Path, folder: str, first: Sequence[str], *, only: Sequence[str] | None = None, but: Sequence[str] = ()
+) -> Nav:
+    """The pages of a folder under their titles, some of them first."""
+    found = {path.stem for path in (docs / folder).glob("*.md")} - set(but)
     ordered = [name for name in first if name in found] + sorted(found - set(first))
-    return [posixpath.join(folder, f"{name}.md") for name in ordered if only is None or name in only]
+    paths = [posixpath.join(folder, f"{name}.md") for name in ordered if only is None or name in only]
+    return [{title(docs / path): path} for path in paths]
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     docs, here = Path(config.docs_dir), page.file.src_uri
-    markdown = _LIST.sub(lambda found: _listed(config.nav, found["part"], docs), markdown)
+    markdown = _LIST.sub(lambda found: _listed(config.nav, found["part"]), markdown)
     return with_blank_lines(without_repository_links(markdown, here, docs))
 
 
@@ -105,20 +108,16 @@ def with_blank_lines(markdown: str) -> str:
     return "\n".join(lines)
 
 
-def _listed(nav: Nav, part: str, docs: Path) -> str:
-    """The pages of a part by their titles; of pages that belong together the first."""
-    entries = next((each[part] for each in nav if part in each), None)
-    if entries is None:
-        return "None yet."
-    return "\n".join(f"- [{title(docs / path)}]({path})" for path in _first_pages(entries))
-
-
-def _first_pages(entries: Nav) -> Iterator[str]:
-    for each in entries:
-        yield each if isinstance(each, str) else next(iter(each.values()))[0]
+def _listed(nav: Nav, part: str) -> str:
+    """The pages of a part; of pages that belong together the first."""
+    entries = next((each[part] for each in nav if part in each), [])
+    named = [(name, pages) for each in entries for name, pages in each.items()]
+    return "\n".join(
+        f"- [{name}]({pages if isinstance(pages, str) else next(iter(pages[0].values()))})" for name, pages in named
+    )
 
 
 def title(path: Path) -> str:
-    """The first heading of a page."""
+    """The first heading of a page, without marks."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    return next((line[2:] for line in lines if line.startswith("# ")), path.stem)
+    return next((line[2:].replace("`", "") for line in lines if line.startswith("# ")), path.stem)
