@@ -77,7 +77,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def without_repository_links(markdown: str, here: str, docs: Path) -> str:
-    """Links to files of the repository that are no pages, as the text alone."""
+    """Links to files of the repository that are no pages, as their text alone."""
 
     def kept_or_named(found: re.Match[str]) -> str:
         to = found["to"]
@@ -89,9 +89,14 @@ def without_repository_links(markdown: str, here: str, docs: Path) -> str:
         if there.is_dir() and (there / "README.md").is_file() and target.startswith("docs/"):
             return found.group().replace(to, posixpath.join(path, "README.md") + (f"#{anchor}" if anchor else ""))
         outside = not target.startswith("docs/") or target.endswith(".py")
-        return found["text"] if outside and there.exists() else found.group()
+        return _in_words(found["text"]) if outside and there.exists() else found.group()
 
     return _LINK.sub(kept_or_named, markdown)
+
+
+def _in_words(text: str) -> str:
+    """The text of a link that leads nowhere here; names of files look like code."""
+    return f"`{text}`" if re.fullmatch(r"[\w.-]*[./][\w./-]*", text) else text
 
 
 def with_blank_lines(markdown: str) -> str:
