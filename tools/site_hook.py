@@ -27,8 +27,11 @@ PROOFS = ("README", "setting", "basics", "noise", "counts", "ranks", "rows", "un
 FRONT = ("index", "newcomer", "glossary")
 PARTS = ("Tutorials", "How-to", "Reference", "Explanation")
 
-_LINK = re.compile(r"(?P<code>```.*?^```|``[^`]+``|`[^`\n]+`(?!\]))|(?P<image>!)?\[(?P<text>(?:[^][]|\[[^]]*\])*)\]\((?P<to>[^)\s]+)\)",
-                   re.DOTALL | re.MULTILINE)  # fmt: skip
+_LINK = re.compile(
+    r"(?P<code>^```.*?^```|``[^`]+``|`[^`\n]+`(?!\]))"  # stays as it is
+    r"|!?\[(?P<text>(?:[^][]|\[[^]]*\])*)\]\((?P<to>[^)\s]+)\)",
+    re.DOTALL | re.MULTILINE,
+)
 _LIST = re.compile(r"<!-- pages: (?P<part>[A-Za-z-]+) -->")
 _ITEM = re.compile(r"^(?:[-*]|\d+\.) ")
 

@@ -37,7 +37,7 @@ def walk(page: str) -> list[Step]:
 def called(tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
     """Every function of the package in the order of its first call in a release."""
     place = tmp_path_factory.mktemp("walk")
-    # Columns that depend on each other plainly: at ε = 1 the noise on 4,000 records has no say in which steps there are.
+    # Columns that depend on each other so plainly that noise has no say in which steps there are.
     rows = "".join(f"{number % 100},{'fm'[number % 100 < 50]}\n" for number in range(4_000))
     (place / "people.csv").write_text(f"age,sex\n{rows}", encoding="utf-8")
     plan = rv.Plan.from_dict(PLAN)
