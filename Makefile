@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check programs lock clean figures
+.PHONY: setup demo test docs check programs lock clean figures
 
 setup: .venv/.ready
 
@@ -18,6 +18,12 @@ demo: setup
 
 test: setup check programs
 	$(BIN)/python -m pytest -n 2
+
+# The documentation as a site in build/site; loads nothing from elsewhere. To read it with its search:
+# python3 -m http.server --directory build/site --bind 127.0.0.1
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "The site is in build/site; begin with index.html."
 
 # Chromium, axe and R for some tests; where they cannot be had, those tests skip and say why.
 programs: setup

@@ -3,6 +3,7 @@
 docs/reference/cli.md                     the --help page of every command, 100 characters wide
 docs/reference/certificate.schema.json    the JSON Schema of certificate.json
 docs/reference/python.md                  every public name of the package: signature, docstring, example
+docs/decisions/README.md                  every decision with its date and status
 docs/privacy/                             the theorems, from the pages in src/rankveil/privacy, with links put in
 """
 
@@ -27,6 +28,7 @@ from rankveil.cli.run import root
 
 ROOT = Path(__file__).parent.parent
 REFERENCE, PRIVACY = ROOT / "docs" / "reference", ROOT / "docs" / "privacy"
+DECISIONS = ROOT / "docs" / "decisions"
 WIDTH = 100
 
 
@@ -234,9 +236,35 @@ def privacy_index() -> str:
     )
 
 
+_DATED = re.compile(r"Date: (?P<date>\d{4}-\d{2}-\d{2})\. Status: (?P<status>[^\n]*?)\.?")
+
+
+def decisions_index() -> str:
+    """Every decision: number and title, date, status."""
+    rows = []
+    for path in sorted(DECISIONS.glob("[0-9]*.md")):
+        title, _, said = path.read_text(encoding="utf-8").split("\n")[:3]
+        dated = _DATED.fullmatch(said)
+        when, status = ("?", "not stated") if dated is None else dated.groups()  # a test refuses these
+        rows.append(f"| [{title.removeprefix('# ')}]({path.name}) | {when} | {status} |")
+    return "\n".join(
+        [
+            "<!-- Written by `python -m docs.generate` from the decisions themselves. -->\n",
+            "# Decisions\n",
+            "Choices that are hard to undo, each with what was tried. A decision that was superseded stays, and names"
+            " its successor.\n",
+            "| decision | date | status |",
+            "| --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
 def contents() -> dict[Path, str]:
     """Every generated file and what belongs into it."""
     return {
+        DECISIONS / "README.md": decisions_index(),
         PRIVACY / "README.md": privacy_index(),
         **{PRIVACY / f"{page}.md": privacy_page(page) for page in privacy.PAGES},
         REFERENCE / "cli.md": cli_page(),
