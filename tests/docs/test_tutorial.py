@@ -1,4 +1,4 @@
-"""The notebook is the one that docs/make_tutorial.py describes; it and the tutorials still run and show what they say."""
+"""The notebook is the one that docs/make_tutorial.py describes; it and the tutorials run and show what they say."""
 
 from __future__ import annotations
 
