@@ -103,8 +103,8 @@ def test_intervals_of_numbers_cover_the_table_too_and_not_at_a_quarter_of_the_wi
 ) -> None:
     off, stated = of_numbers
     assert covers(off, stated) > LEAST - 0.02  # half as many releases
-    # Too wide since decision 41: of seven sets of 20 seeds 99 to 100 % are covered, at half the width 86 to 93 %, at a
-    # quarter (five sets) 62 to 71 %. Before it, half the width covered 70 to 83 % (three sets).
+    # Too wide since the model of decision 41 was merged: in seven sets of 20 seeds 99 to 100 % are covered, at half the
+    # width 86 to 93 %, at a quarter (five sets) 62 to 71 %. Before, half the width covered 70 to 83 % (three sets).
     assert covers(off, stated / 4) < LEAST - 0.02
 
 
