@@ -128,9 +128,8 @@ CELL_PRIOR = 0.5
 """Of a column's base cell: the part of its mass that a replicate takes for unsure before any count is looked at."""
 
 MOST_UNMEASURED = 0.005
-"""Of an estimate's stated variance: the part that no measured table fixes, up to which its interval is believed. Where
-nothing was measured, models of Adult and NLTCS err by some eight times the chance of drawing rows: at this limit an
-interval of 95 % still covers 90 %, at four times as much 80 %."""
+"""Of an estimate's stated variance: the part that no measured table fixes, up to which its interval is believed. Read
+off interim runs on Adult and NLTCS; what it gives is measured (docs/estimates.md)."""
 
 MOST_HIDDEN = 2.0
 """Errors of an estimate that records hidden by one deviation of noise, at an end of a column, may move it by: up to

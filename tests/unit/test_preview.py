@@ -245,9 +245,6 @@ def test_an_expected_interval_is_that_of_a_count_of_noisy_cells() -> None:
         for each in made
         for label in "xyzu"
         for one in rv.estimate(each, f"share(a = '{label}')").each
-        for each in made
-        for label in "xyzu"
-        for one in rv.estimate(each, f"share(a = '{label}')").each
     ]
-    assert 0.75 < float(np.median(widths)) / expected.half_width < 1.35  # 0.95 to 1.15 with other seeds
+    assert 0.75 < float(np.median(widths)) / expected.half_width < 1.35  # 0.95 to 1.08 with 12 other sets of seeds
     assert not 0.75 < float(np.median(widths)) / (2 * expected.half_width) < 1.35
