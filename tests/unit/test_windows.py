@@ -217,7 +217,9 @@ def test_a_release_is_made_verified_and_replaced(on_windows: FakeLocks, tmp_path
     second = release(table, PLAN, out=out, overwrite=True, ledger=tmp_path / "ledger.sqlite")
     assert verify(out / "certificate.json", out / "release.csv").verified
     assert second.certificate.release != first.certificate.release
-    assert files_in(out) == ["certificate.json", "release.csv"], "the model of the first one has gone with it"
+    assert files_in(out) == ["certificate.html", "certificate.json", "manifest.json", "release.csv"], (
+        "the model of the first one has gone with it"
+    )
     with pytest.raises(OutputError, match="already holds"):
         release(table, PLAN, out=out, ledger=tmp_path / "ledger.sqlite")
 
@@ -237,7 +239,7 @@ def test_a_swap_that_was_killed_is_finished_by_the_next_run(
     recover(out)
     assert verify(out / "certificate.json", out / "release.csv").verified
     assert (out / "release.csv").read_bytes() != before
-    assert files_in(out) == ["certificate.json", "release.csv"]
+    assert files_in(out) == ["certificate.html", "certificate.json", "manifest.json", "release.csv"]
 
 
 def test_rows_put_aside_in_a_file_are_read_without_pread(on_windows: FakeLocks, tmp_path: Path) -> None:
