@@ -179,18 +179,28 @@ def test_the_whole_flow_on_adult_ends_in_a_release_that_verify_accepts(
 
         until_heading(page, "Release")
         assert "rankveil release" in page.inner_text("#code-release")
+        page.get_by_label("80 replicate weights, for error bars").check()
+        page.wait_for_selector("#code-release:has-text('--replicates 80')")
+        page.get_by_label("80 replicate weights, for error bars").uncheck()
+        page.wait_for_selector("#code-release:not(:has-text('--replicates 80'))")
+        page.get_by_label("80 replicate weights, for error bars").check()
         check(page, screenshots, "release")
         page.get_by_role("button", name="Spend ε = 1 and release").click()
         until_heading(page, "Released")
         assert "differentially private with ε = 1" in page.inner_text(".statement")
+        page.get_by_text("certificate.html, as others see it").click()
+        shown = page.frame_locator("iframe[title='Certificate for people']").locator("h1")
+        shown.wait_for()
         page.get_by_role("button", name="Evaluate this release").click()
         page.wait_for_selector("#evaluate iframe", timeout=180_000)
         report = page.frame_locator("#evaluate iframe")
         assert "INTERNAL" in report.locator("body").inner_text()
+        assert "Intervals" in report.locator("body").inner_text()
         check(page, screenshots, "result")
 
         taken = tmp_path / "taken"
-        for name in ("release.csv", "certificate.json", "plan.toml", "evaluation.internal.html"):
+        papers = ("certificate.html", "certificate.json", "manifest.json")
+        for name in ("release.csv", "weights.csv", *papers, "plan.toml", "evaluation.internal.html"):
             with page.expect_download() as waiting:
                 page.get_by_role("link", name=name, exact=True).click()
             waiting.value.save_as(taken / name)

@@ -119,7 +119,8 @@ def test_the_dry_run_brings_the_plan_it_is_of_and_the_command_line_gives_its_num
     found = json.loads(ran.out)
     assert (found["epsilon"], found["rows"]) == ("0.25", 300)
     shown = [html.unescape(text) for text in re.findall(r"<td>([^<]*)</td><td><svg", part)]
-    assert shown == [each["answer"] for each in found["expectations"]]
+    assert found["intervals"]
+    assert shown == [each["answer"] for each in [*found["expectations"], *found["intervals"]]]
 
 
 def test_every_method_is_described_in_plain_words_and_one_is_recommended() -> None:

@@ -238,7 +238,8 @@ def test_a_release_can_be_verified_downloaded_and_evaluated(visitor: Visitor, tm
         == json.loads((tmp_path / "certificate.json").read_text())["plan"]["file_sha256"]
     )
     with zipfile.ZipFile(BytesIO(visitor.get(f"{here}/files/release.zip").content)) as bundle:
-        assert sorted(bundle.namelist()) == ["plan.toml", "release/certificate.json", "release/release.csv"]
+        papers = ["certificate.html", "certificate.json", "manifest.json"]
+        assert sorted(bundle.namelist()) == ["plan.toml", *(f"release/{name}" for name in [*papers, "release.csv"])]
     assert visitor.get(f"{here}/report/evaluation.internal.html").status_code == 404
     for name in ("job.json", "result.json", "..%2f..%2fworking.json", "pid", "working.json", "lock"):
         assert visitor.get(f"{here}/files/{name}").status_code == 404

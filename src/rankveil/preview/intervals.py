@@ -46,7 +46,8 @@ class ExpectedInterval:
     @property
     def answer(self) -> str:
         points = 100 * min(self.half_width, 1.0)
-        return f"± {points:.2g} points" if points < 100 else "± 100 points: nothing is known"
+        said = f"{points:.2g}"
+        return f"± {said} point{'' if said == '1' else 's'}" if points < 100 else "± 100 points: nothing is known"
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "answer": self.answer}

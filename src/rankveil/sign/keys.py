@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rankveil import system
 from rankveil.errors import MissingExtraError, SigningError
 from rankveil.ledger import default_ledger_path
 from rankveil.noise import SystemSource
@@ -114,7 +115,7 @@ def signing_key(path: Path, passphrase: str | None = None) -> SigningKey:
     """Read a private key. Without a passphrase that of the environment is used, if the key needs one."""
     kinds, serialization, _ = _libraries()
     name, pem = _parts(_read(path))
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+    if not system.windows() and stat.S_IMODE(path.stat().st_mode) & 0o077:  # there, folders say who reads
         raise SigningError(f"The key {path} can be read by others.", remedy=f"Keep it to yourself: chmod 600 {path}")
     if "PUBLIC KEY" in pem:
         raise SigningError(f"{path} is a public key, which cannot sign.", remedy="Name the private key with --key.")

@@ -38,13 +38,18 @@ def to_look(state: State) -> list[str]:
     return [_line("rankveil", "release", table_argument(state), "--plan", "plan.toml", "--dry-run")]
 
 
-def to_release(state: State, plan: Plan, *, out: Path | None, ledger: Path | None) -> list[str]:
+def to_release(
+    state: State, plan: Plan, *, out: Path | None, ledger: Path | None, replicates: int | None = None
+) -> list[str]:
+    """A key beside the ledger signs without being named, here as there."""
     options = ["--plan", "plan.toml", "--out", _short(out) if out else "release/"]
     method = method_named(plan.release.method)
     if not method.differentially_private:
         options.append("--accept-no-guarantee")
     elif weak(plan, method):
         options.append("--accept-large-epsilon")
+    if replicates is not None:
+        options += ["--replicates", str(replicates)]
     if ledger is not None:
         options += ["--ledger", _short(ledger)]
     show = ["rankveil", "ledger", "show", *(["--ledger", _short(ledger)] if ledger else [])]
@@ -57,6 +62,16 @@ def to_check(state: State, spec: Spec, *, private: bool) -> list[str]:
     return [
         _line("rankveil", "verify", f"{folder}/certificate.json", f"{folder}/"),
         _line(*evaluation(table_argument(state), folder)),
+        _line(
+            "rankveil",
+            "risk",
+            table_argument(state),
+            f"{folder}/",
+            "--plan",
+            "plan.toml",
+            "--html",
+            "risk.internal.html",
+        ),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Releases, evaluations, comparisons and attacks: each a process of its own, in a folder of its own.
+"""Releases, evaluations, tests of risk, comparisons and attacks: each a process of its own, in a folder of its own.
 
 Guarantee    One id, one job: however often a form is sent, its release is started once. What the page says about a
              job is what the disk and the ledger say, also after the page or the job was killed.
@@ -33,7 +33,8 @@ from rankveil.write import CERTIFICATE_NAME, RELEASE_NAMES, recover, write_text
 
 JOB_ID = re.compile(r"[0-9a-f]{16}")
 _PATIENCE = 3.0  # seconds between asking a job to end and ending it
-Kind = Literal["release", "evaluate", "compare", "attack"]
+Kind = Literal["release", "evaluate", "risk", "compare", "attack"]
+About = Literal["evaluate", "risk"]  # what is found out about a release, from the original
 StateName = Literal["running", "done", "refused", "cancelled", "broken"]
 _children: list[subprocess.Popen[bytes]] = []  # to be reaped
 _started: dict[Path, subprocess.Popen[bytes]] = {}
@@ -55,6 +56,7 @@ class Spec:
     k: int | None = None
     accept_no_guarantee: bool = False
     accept_large_epsilon: bool = False
+    replicates: int | None = None
     of_release: str | None = None  # folder of the release to evaluate
     options: dict[str, Any] | None = None
 
@@ -214,7 +216,14 @@ def folder_in(out: Path, job_id: str) -> Path:
 
 
 def release_spec(
-    working: Working, plan: Plan, job_id: str, *, out: Path | None, ledger: Path | None, consent: dict[str, bool]
+    working: Working,
+    plan: Plan,
+    job_id: str,
+    *,
+    out: Path | None,
+    ledger: Path | None,
+    consent: dict[str, bool],
+    replicates: int | None = None,
 ) -> Spec:
     state = working.read()
     folder = working.jobs_folder / job_id / "out" if out is None else folder_in(out, job_id)
@@ -231,25 +240,26 @@ def release_spec(
         k=plan.release.k,
         accept_no_guarantee=consent["accept_no_guarantee"],
         accept_large_epsilon=consent["accept_large_epsilon"],
+        replicates=replicates,
     )
 
 
-def evaluation_of(working: Working, release: Job) -> Job:
-    """Start an evaluation of a release, or give back the one that is at work or done."""
+def find_out(working: Working, release: Job, kind: About) -> Job:
+    """Start an evaluation or a test of a release, or give back the one that is at work or done."""
     with working.locked():
-        for job in evaluations_of(working, release):
+        for job in found_about(working, release, kind):
             status = job.status()
             if status.running or status.state == "done":
                 return job
         job_id = secret(8)
         out = str(working.jobs_folder / job_id)
-        spec = replace(release.spec, kind="evaluate", created=time.time(), of_release=str(release.out), out=out)
+        spec = replace(release.spec, kind=kind, created=time.time(), of_release=str(release.out), out=out)
         return start(working, job_id, release.plan(), spec)
 
 
-def evaluations_of(working: Working, release: Job) -> list[Job]:
-    """Evaluations of one release, newest first."""
-    return [job for job in _jobs_of_kind(working, "evaluate") if job.spec.of_release == str(release.out)][::-1]
+def found_about(working: Working, release: Job, kind: About) -> list[Job]:
+    """Evaluations or tests of one release, newest first."""
+    return [job for job in _jobs_of_kind(working, kind) if job.spec.of_release == str(release.out)][::-1]
 
 
 def ahead(working: Working, kind: Kind, options: dict[str, Any], *, ledger: Path | None) -> Job:

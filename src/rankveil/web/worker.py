@@ -70,6 +70,7 @@ def _release(job: Job, progress: Progress) -> dict[str, Any]:
         out=spec.out,
         accept_no_guarantee=spec.accept_no_guarantee,
         accept_large_epsilon=spec.accept_large_epsilon,
+        replicates=spec.replicates,
         ledger=spec.ledger,
         reference=job.id,
         name=spec.table_name,
@@ -96,6 +97,17 @@ def _evaluate(job: Job, progress: Progress) -> dict[str, Any]:
     page = as_page(result, plan, certificate_beside(release), made=made, progress=progress)
     keep(job.folder / "evaluation.internal.json", result.to_json().encode())
     keep(job.folder / "evaluation.internal.html", page.encode())
+    return {}
+
+
+def _risk(job: Job, progress: Progress) -> dict[str, Any]:
+    from rankveil.report.risk import as_page
+    from rankveil.risk import risk
+
+    found = risk(job.spec.table, job.spec.of_release, job.plan(), progress=progress)
+    progress("drawing charts")
+    keep(job.folder / "risk.internal.json", found.to_json().encode())
+    keep(job.folder / "risk.internal.html", as_page(found).encode())
     return {}
 
 
@@ -133,6 +145,7 @@ def _attack(job: Job, progress: Progress) -> dict[str, Any]:
 _WORK: dict[str, Callable[[Job, Progress], dict[str, Any]]] = {
     "release": _release,
     "evaluate": _evaluate,
+    "risk": _risk,
     "compare": _compare,
     "attack": _attack,
 }

@@ -193,6 +193,14 @@ document.addEventListener("htmx:afterSettle", (event) => {
   const next = body.querySelector("form.edit select") || body.querySelector(".below form.inline button") || body.querySelector(".below a.button") || body.querySelector(".opens");
   if (next && document.activeElement === document.body) next.focus();
 });
+// When a job has ended the page is loaded anew. Until that has happened nobody needs to be asked how the job goes.
+let leaving = false;
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (event.detail.xhr.getResponseHeader("HX-Refresh") === "true") leaving = true;
+});
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (leaving) event.preventDefault();
+});
 document.addEventListener("htmx:sendError", () => say("The page does not answer. Is rankveil web still running?"));
 document.addEventListener("htmx:responseError", (event) => {
   if (event.detail.xhr.status === 403) say("The page was restarted. Open the address printed in the terminal.");

@@ -6,13 +6,19 @@ the same for every tab, and becomes a job once.
 
 from __future__ import annotations
 
+import os
+from typing import Literal
+
 from starlette.responses import Response
 
+from rankveil import rules
 from rankveil.consent import check_consent, weak
 from rankveil.declare import Plan
-from rankveil.errors import PlanError, RankveilError
+from rankveil.errors import PlanError, RankveilError, SigningError
+from rankveil.ledger import default_ledger_path
 from rankveil.meaning import in_words, needs_words
 from rankveil.methods import method_named
+from rankveil.sign.keys import PASSPHRASE, beside_ledger, is_encrypted
 from rankveil.web import jobs
 from rankveil.web.budget import BudgetView, budget_view, set_cap
 from rankveil.web.columns import guesses_left
@@ -21,12 +27,15 @@ from rankveil.web.home import StaleError, State, Working
 from rankveil.web.site import Ask
 from rankveil.web.tables import table_of
 
+REPLICATES = 80  # as official surveys publish them
+
 
 def release_page(ask: Ask) -> Response:
     state = _with_fresh_id(ask.working)
     plan = ask.working.plan(state)
     budget, trouble = _budget(ask)
     method, epsilon, delta = method_named(plan.release.method), plan.release.epsilon, plan.release.delta
+    filled_in = ask.request.query_params if ask.refused_form is None else ask.refused_form.values
     return ask.step(
         "release.html.jinja",
         "release",
@@ -42,6 +51,9 @@ def release_page(ask: Ask) -> Response:
         made=[(job, job.status()) for job in jobs.releases_of(ask.working)],
         out=None if ask.site.out is None else jobs.folder_in(ask.site.out, state.next_release),
         ledger=ask.site.ledger,
+        offered=REPLICATES if _has_replicates(plan, state) else None,
+        replicates=_replicates(filled_in.get("replicates", ""), plan, state),
+        signature=_signature(ask),
     )
 
 
@@ -54,6 +66,25 @@ def _with_fresh_id(working: Working) -> State:
         if jobs.job_named(working, state.next_release) is not None:
             state.next_release = secret(8)
     return state
+
+
+def _has_replicates(plan: Plan, state: State) -> bool:
+    able = method_named(plan.release.method).has_replicates
+    return able and (state.rows is None or state.rows <= rules.MOST_REPLICATED_ROWS)
+
+
+def _replicates(asked: object, plan: Plan, state: State) -> int | None:
+    return REPLICATES if asked == str(REPLICATES) and _has_replicates(plan, state) else None
+
+
+def _signature(ask: Ask) -> Literal["none", "key", "locked"]:
+    """Whether a key lies beside the ledger, and whether a release could open it. It is not opened here."""
+    path = beside_ledger(ask.site.ledger or default_ledger_path())
+    try:
+        locked = path.exists() and is_encrypted(path) and not os.environ.get(PASSPHRASE)
+    except SigningError:
+        return "key"  # the release will say what is wrong with it, before anything is spent
+    return "locked" if locked else "key" if path.exists() else "none"
 
 
 def _budget(ask: Ask) -> tuple[BudgetView | None, RankveilError | None]:
@@ -69,7 +100,7 @@ def begin(ask: Ask) -> Response:
         try:
             _start(ask, job_id)
         except RankveilError as error:
-            return ask.again(f"{ask.here}/release", error)
+            return ask.again(f"{ask.here}/release", error, {"replicates": ask.text("replicates")})
     return ask.go(f"{ask.here}/releases/{job_id}")
 
 
@@ -90,7 +121,15 @@ def _start(ask: Ask, job_id: str) -> None:
         table_of(state)
         if not plan.columns:
             raise PlanError("The plan has no columns.", remedy="Open the table again.")
-        spec = jobs.release_spec(working, plan, job_id, out=ask.site.out, ledger=ask.site.ledger, consent=consent)
+        spec = jobs.release_spec(
+            working,
+            plan,
+            job_id,
+            out=ask.site.out,
+            ledger=ask.site.ledger,
+            consent=consent,
+            replicates=_replicates(ask.text("replicates"), plan, state),
+        )
         jobs.start(working, job_id, plan, spec)
         state.next_release = secret(8)
 

@@ -1,4 +1,4 @@
-"""What became of a release: its first rows, certificate, evaluation, downloads."""
+"""What became of a release: its first rows, papers, evaluation, risk, downloads."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from rankveil.errors import RankveilError
 from rankveil.meaning import LARGE
 from rankveil.web import jobs
 from rankveil.web.home import Working
-from rankveil.web.jobs import Job, evaluations_of, files_named_by
+from rankveil.web.jobs import About, Job, files_named_by, found_about
 from rankveil.web.private import keep
 from rankveil.web.site import Ask
 from rankveil.web.tables import table_of
-from rankveil.write import CERTIFICATE_NAME
+from rankveil.write import CERTIFICATE_NAME, PAPER_NAMES
+from rankveil.write.swap import WEIGHTS_NAMES
 
 # A report is a page of its own: no script, no request, only its own style. It may be shown inside this page.
 REPORT_HEADERS = {
@@ -33,6 +34,7 @@ REPORT_HEADERS = {
 }
 _INTERNAL = (
     *("evaluation.internal.html", "evaluation.internal.json", "compare.internal.html", "compare.internal.csv"),
+    *("risk.internal.html", "risk.internal.json"),
     *("attack.internal.html", "attack.internal.json"),
 )
 _SHOWN_ROWS, _SHOWN_COLUMNS = 10, 40
@@ -42,7 +44,7 @@ _TYPES = {".csv": "text/csv", ".json": "application/json", ".toml": "application
 def result_page(ask: Ask) -> Response:
     working, job, status = ask.working, ask.job, ask.job.status()
     if status.stage == "never started":
-        nothing: dict[str, Any] = {"spec": None, "evaluation": None, "others": []}
+        nothing: dict[str, Any] = {"spec": None, "evaluation": None, "risk": None, "others": []}
         return ask.step("result.html.jinja", "result", job=job, status=status, **nothing)
     if job.spec.kind in ("compare", "attack"):
         return ask.go(f"{ask.here}/method/{job.spec.kind}")
@@ -61,13 +63,15 @@ def result_page(ask: Ask) -> Response:
         large=certificate is not None and Fraction(certificate.epsilon or 0) > LARGE,
         checks=_checked(job) if certificate is not None else None,
         release_file=job.release_file(),
+        published={path.name for path in _published(job)},
         plan=job.plan(),
         out=None if ask.site.out is None else job.out,
         ledger=ask.site.ledger,
         plan_text=(job.folder / "plan.toml").read_text(encoding="utf-8"),
         private=ask.site.out is None or job.out.is_relative_to(working.folder),
         rows=_first_rows(job) if certificate is not None else None,
-        evaluation=_evaluation(working, job),
+        evaluation=_latest(working, job, "evaluate"),
+        risk=_latest(working, job, "risk"),
         others=[other for other in jobs.releases_of(working) if other.id != job.id],
     )
 
@@ -79,6 +83,11 @@ def _certificate(job: Job) -> Certificate | None:
         return None
 
 
+def _changed(job: Job) -> list[int]:
+    """When the published files were written: what was verified then may not hold for others."""
+    return [path.stat().st_mtime_ns for path in sorted(_published(job))]
+
+
 def _checked(job: Job) -> list[dict[str, Any]]:
     """What `rankveil verify` says, asked once."""
     kept = job.folder / "verified.json"
@@ -87,7 +96,7 @@ def _checked(job: Job) -> list[dict[str, Any]]:
         return []
     try:
         known = json.loads(kept.read_bytes())
-        if known["changed"] == release.stat().st_mtime_ns:
+        if known["changed"] == _changed(job):
             return list(known["checks"])
     except (OSError, ValueError, KeyError):
         pass
@@ -95,7 +104,7 @@ def _checked(job: Job) -> list[dict[str, Any]]:
 
     result = verify(job.out / CERTIFICATE_NAME, release)
     checks = [{"check": check.check, "holds": check.holds, "detail": check.detail} for check in result.checks]
-    keep(kept, json.dumps({"changed": release.stat().st_mtime_ns, "checks": checks}).encode())
+    keep(kept, json.dumps({"changed": _changed(job), "checks": checks}).encode())
     return checks
 
 
@@ -120,23 +129,24 @@ def _first_rows(job: Job) -> dict[str, Any] | None:
     return {"names": names, "rows": rows, "more": len(table.schema.names) - len(names)}
 
 
-def _evaluation(working: Working, release: Job) -> dict[str, Any] | None:
-    for job in evaluations_of(working, release):
+def _latest(working: Working, release: Job, kind: About) -> dict[str, Any] | None:
+    for job in found_about(working, release, kind):
         return {"job": job, "spec": job.spec, "status": job.status()}
     return None
 
 
-def evaluate(ask: Ask) -> Response:
+def find_out(ask: Ask, kind: About) -> Response:
+    """Start an evaluation, or a test of the risk."""
     job = ask.job
-    if job.status().state != "done":
+    if job.spec.kind != "release" or job.status().state != "done":
         raise HTTPException(404)
     table_of(ask.working.read())  # refuses, before a job is started, where a copy was removed
-    jobs.evaluation_of(ask.working, job)
-    return ask.go(f"{ask.here}/releases/{job.id}#evaluate")
+    jobs.find_out(ask.working, job, kind)
+    return ask.go(f"{ask.here}/releases/{job.id}#{kind}")
 
 
 def report(ask: Ask) -> Response:
-    """An internal report, shown inside the page or in a tab of its own."""
+    """An internal report, or the certificate for people, shown inside the page or in a tab of its own."""
     path = _file(ask)
     if path.suffix != ".html":
         raise HTTPException(404)
@@ -152,12 +162,13 @@ def download(ask: Ask) -> Response:
 
 def _file(ask: Ask) -> Path:
     """The file of a release that the address names. Only names on this list are ever served."""
-    job, release = ask.job, ask.job.release_file()
+    job = ask.job
     known: dict[str, Path] = {"plan.toml": job.folder / "plan.toml"}
     known |= {name: job.folder / name for name in files_named_by(job.plan())}
-    if release is not None:
-        known |= {release.name: release, CERTIFICATE_NAME: job.out / CERTIFICATE_NAME}
-    for other in [*reversed(evaluations_of(ask.working, job)), *([job] if job.spec.kind != "release" else [])]:
+    known |= {path.name: path for path in _published(job)}
+    kinds: tuple[About, ...] = ("evaluate", "risk")
+    about = [other for kind in kinds for other in reversed(found_about(ask.working, job, kind))]
+    for other in [*about, *([job] if job.spec.kind != "release" else [])]:
         known |= {name: other.out / name for name in _INTERNAL if (other.out / name).exists()}
     found = known.get(ask.request.path_params["name"])
     if found is None or not found.is_file():
@@ -165,17 +176,26 @@ def _file(ask: Ask) -> Path:
     return found
 
 
-def _bundle(job: Job) -> Response:
-    """What may be given away: release, certificate, plan with its taxonomies. Nothing internal."""
+def _published(job: Job) -> list[Path]:
+    """What may be given away of a finished release: the rows, the papers, and replicate weights if there are some."""
     release = job.release_file()
     if release is None:
+        return []
+    beside = (*PAPER_NAMES, *WEIGHTS_NAMES)
+    return [release, *(job.out / name for name in beside if (job.out / name).is_file())]
+
+
+def _bundle(job: Job) -> Response:
+    """All that may be given away, with the plan and its taxonomies. Nothing internal."""
+    published = _published(job)
+    if not published:
         raise HTTPException(404)
     packed = job.folder / "release.zip"
     if not packed.exists():
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.write(release, f"release/{release.name}")
-            archive.write(job.out / CERTIFICATE_NAME, f"release/{CERTIFICATE_NAME}")
+            for path in published:
+                archive.write(path, f"release/{path.name}")
             for name in ("plan.toml", *files_named_by(job.plan())):
                 archive.write(job.folder / name, name)
         keep(packed, content.getvalue())
