@@ -95,6 +95,8 @@ def _labels(name: str, variable: Variable, found: Seen, null: bool) -> ColumnDra
     if variable.ordered and absent:
         remarks += ("ordered but for its codes for missing, which have no place in an order: without an order, then",)
     categories = [code.value for code in (*present, *absent)]
+    if absent:
+        more["missing"] = [code.value for code in absent]
     return ColumnDraft(name, {"kind": kind, "categories": categories, "null": null, **more}, (), remarks)
 
 
