@@ -242,7 +242,7 @@ class _Labelled(_ColumnEntry):
             # Stripped, as the texts of a table are.
             texts = list(map(_as_text, value))
             if len(set(texts)) < len(texts):
-                raise ValueError("a label is listed twice")
+                raise ValueError("a category is listed twice")
             return tuple(texts)
         return value
 
