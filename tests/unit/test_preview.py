@@ -219,7 +219,6 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-
 def test_expected_intervals_are_in_every_form_of_the_dry_run_and_shrink_with_the_budget() -> None:
     small, large = (rv.preview(plan_of("synthetic", epsilon), 3000) for epsilon in ("1", "10"))
     assert small.intervals
