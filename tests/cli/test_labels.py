@@ -1,4 +1,4 @@
-"""Labels and missing codes of a statistics file: by way of the plan into release and certificate, and not without."""
+"""Labels and missing codes of a statistics file: by way of the plan into release and certificate, or nowhere."""
 
 from __future__ import annotations
 
