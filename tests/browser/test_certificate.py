@@ -121,13 +121,14 @@ def _unpacked(content: bytes) -> Iterator[bytes]:
 @pytest.mark.parametrize("delta", [None, "1e-9"])
 def test_adults_fifteen_columns_print_on_two_sheets(browser: Any, tmp_path: Path, delta: str | None) -> None:
     content = (EXAMPLES / "adult.toml").read_text()
-    said = "\n".join(f"{name} = '{value}'" for name, value in PUBLICATION.items())
-    (tmp_path / "plan.toml").write_text(f"{content}\n[publication]\n{said}\n")
+    publication = "\n".join(f"{name} = '{value}'" for name, value in PUBLICATION.items())
+    (tmp_path / "plan.toml").write_text(f"{content}\n[publication]\n{publication}\n")
     for taxonomy in EXAMPLES.glob("*.csv"):
         (tmp_path / taxonomy.name).write_bytes(taxonomy.read_bytes())
     plan = Plan.load(tmp_path / "plan.toml").with_(delta=delta)
     made = release(EXAMPLES / "adult.csv.gz", plan, out=tmp_path / "out")
-    columns = [column.model_copy(update={"source": "the survey's handbook"}) for column in made.certificate.columns]
+    said = {"source": "the survey's handbook", "label": "What this one is about"}
+    columns = [column.model_copy(update=said) for column in made.certificate.columns]
     (tmp_path / "page.html").write_text(page(made.certificate.model_copy(update={"columns": tuple(columns)})))
     assert sheets(browser, tmp_path / "page.html") == 2
 

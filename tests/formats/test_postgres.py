@@ -95,7 +95,7 @@ def test_numeric_and_unknown_types_are_read_as_their_texts(base: str) -> None:
         "CREATE TABLE odd AS SELECT 1.50::numeric AS n, '{1,2}'::int[] AS l, interval '1 day' AS i, 'x'::char(3) AS c",
     )
     rows = pa.Table.from_batches(open_table(f"{base}&table=odd").batches()).to_pylist()
-    assert rows == [{"n": "1.50", "l": "{1,2}", "i": "1 day", "c": "x"}] or rows[0]["n"] == "1.50"
+    assert rows == [{"n": "1.50", "l": "{1,2}", "i": "1 day", "c": "x"}]
 
 
 @pytest.mark.parametrize("table", ["nothing", "other.nothing", "pg_catalog.pg_user"])

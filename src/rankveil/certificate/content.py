@@ -18,6 +18,7 @@ from rankveil.published_accuracy import AccuracyStatement
 from rankveil.write import FileFormat, Written
 
 FORMAT = 2
+MOST_VALUE_LABELS = 100  # of a column: longer lists stand in the release, where its format has them, and in the plan
 
 ACCOUNTINGS: dict[Accounting, str] = {
     "gaussian": "shares of ρ = μ²/2 of Gaussian differential privacy, which imply ε and δ by T46",
@@ -62,6 +63,7 @@ class ColumnNote(_Part):
     """What the plan declares about one column."""
 
     name: str
+    label: str | None = Field(None, description="What the column is about, as the plan says.")
     kind: str
     role: Literal["protected", "public", "weight"]
     null: bool
@@ -75,6 +77,12 @@ class ColumnNote(_Part):
     taxonomy_sha256: str | None = Field(None, description="Fingerprint of the labels and of the taxonomy over them.")
     special: tuple[str, ...] | None = Field(
         None, description="Values with a meaning of their own, in the range or not."
+    )
+    missing: tuple[str, ...] | None = Field(None, description="Labels that stand for missing, as the plan says.")
+    value_labels: dict[str, str] | None = Field(
+        None,
+        description="Which text stands for which value, as the plan says; null if it says nothing, or more than"
+        f" {MOST_VALUE_LABELS} texts.",
     )
     derived: str | None = Field(None, description="What the column was computed from; it was not measured.")
     source: str | None = Field(None, description="The public document that the plan's entry was taken from, and where.")

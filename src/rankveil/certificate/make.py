@@ -12,6 +12,7 @@ import numpy as np
 
 from rankveil._version import __version__
 from rankveil.certificate.content import (
+    MOST_VALUE_LABELS,
     Certificate,
     ColumnNote,
     ExpectedNote,
@@ -42,7 +43,7 @@ from rankveil.measure.accounting import Accounting
 from rankveil.measure.budget import Mechanism
 from rankveil.methods import Method
 from rankveil.privacy import cited
-from rankveil.write import FileFormat, Written
+from rankveil.write import FileFormat, Said, Written, said_by
 from rankveil.write.swap import WEIGHTS_NAMES
 
 NEIGHBOURS_WITH_PUBLIC = (
@@ -87,7 +88,8 @@ def certify(
     remarks += [ESCAPED] if form.escape_formulas else []
     remarks += [f"Accepted by whoever released this: {' and '.join(accepted)}."] if accepted else []
     shares = tuple(share_of(note) for note in rows.notes)
-    columns = tuple(describe(column) for column in rows.schema.columns)
+    said = said_by(plan)
+    columns = tuple(describe(column, said.get(column.name, Said())) for column in rows.schema.columns)
     accounting = next((note.accounting for note in rows.notes if note.rho is not None), None)
     return Certificate(
         rankveil_version=__version__,
@@ -190,17 +192,20 @@ def theorems_for(
     return tuple(map(TheoremNote.of, cited(ids)))
 
 
-def describe(column: Column) -> ColumnNote:
+def describe(column: Column, said: Said) -> ColumnNote:
     domain = column.domain
     derived = None if column.derived is None else column.derived.said
     note = partial(
         ColumnNote,
         name=column.name,
+        label=said.label,
         kind=column.kind,
         role=column.role,
         null=column.allows_null,
         derived=derived,
         source=column.source,
+        missing=said.missing or None,
+        value_labels=dict(said.value_labels) if 0 < len(said.value_labels) <= MOST_VALUE_LABELS else None,
     )
     if isinstance(domain, Nominal):
         labels, taxonomy = domain.label_count, domain.taxonomy

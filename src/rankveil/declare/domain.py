@@ -363,7 +363,13 @@ def domain_of(
         return Grid(len(entry.categories) - 1, labels=entry.categories)
     if isinstance(entry, BooleanColumn):
         return Nominal(flat_taxonomy(("false", "true"), name=name), boolean=True)
-    return Nominal(_taxonomy_of(entry, name, plan))
+    taxonomy = _taxonomy_of(entry, name, plan)
+    if not set(entry.missing) <= set(taxonomy.labels):
+        raise PlanError(
+            f"Column {name!r}: missing names a label that the column does not have.",
+            remedy="List in missing only labels among the column's categories.",
+        )
+    return Nominal(taxonomy)
 
 
 def _limits(entry: IntegerColumn | NumberColumn) -> tuple[Decimal, Decimal, Decimal]:

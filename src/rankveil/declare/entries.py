@@ -235,7 +235,7 @@ class BooleanColumn(_ColumnEntry):
 
 
 class _Labelled(_ColumnEntry):
-    @field_validator("categories", mode="before", check_fields=False)
+    @field_validator("categories", "missing", mode="before", check_fields=False)
     @classmethod
     def _as_text(cls, value: Any) -> Any:
         if isinstance(value, list | tuple):
@@ -263,6 +263,9 @@ class CategoryColumn(_Labelled):
     taxonomy_labels: str | None = Field(None, description="label,node CSV file, relative to the plan.")
     prefixes: tuple[Annotated[int, Field(ge=1, le=50)], ...] = Field(
         (), description="A taxonomy without a file: labels are grouped by so many first characters, rising."
+    )
+    missing: tuple[str, ...] = Field(
+        (), description="Labels that stand for missing, such as 9 for no answer. Public documentation; changes nothing."
     )
 
     @model_validator(mode="after")
@@ -302,8 +305,9 @@ class ListEntry(Entry):
     labels: Annotated[tuple[str, ...], Field(min_length=1)]
     ordered: bool = Field(False, description="The labels have this order: columns are ordinal unless they say a kind.")
     meanings: dict[str, str] | None = Field(None, description="Which text stands for which label.")
+    missing: tuple[str, ...] = Field((), description="Labels that stand for missing, of columns of kind category.")
 
-    @field_validator("labels", "meanings", mode="before")
+    @field_validator("labels", "meanings", "missing", mode="before")
     @classmethod
     def _texts(cls, value: Any) -> Any:
         if isinstance(value, dict):

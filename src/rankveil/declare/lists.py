@@ -3,7 +3,8 @@
 Guarantee    None of its own: `spelled_out` and `expanded` rewrite what a person has written into what it stands for,
              one entry for each column. They see names of columns and no value.
 Lists        `categories = "yes_no"` stands for the labels of `[lists.yes_no]`. The list's order makes the column
-             ordinal, and its meanings become the column's value labels, unless the column says otherwise.
+             ordinal, its meanings become the column's value labels, and its missing labels those of a column without
+             an order, unless the column says otherwise.
 Patterns     `[columns."drug_*"]` is about every column whose name fits; `*` stands for any characters, also none. An
              entry of its own with a `kind` stands by itself; without one it adds to what the patterns say. A name that
              the table has is never a pattern, whatever characters are in it.
@@ -37,8 +38,10 @@ def _with_labels(name: str, entry: Mapping[str, Any], lists: Mapping[str, Any]) 
     if not isinstance(shared, Mapping) or "labels" not in shared:
         raise ValueError(f"columns.{name}.categories names the list {named!r}, and there is no [lists.{named}]")
     kind = "ordinal" if shared.get("ordered") else "category"
-    meanings = {"value_labels": shared["meanings"]} if shared.get("meanings") else {}
-    return {"kind": kind, **meanings, **entry, "categories": shared["labels"]}
+    said = {"value_labels": shared["meanings"]} if shared.get("meanings") else {}
+    if shared.get("missing") and entry.get("kind", kind) == "category":
+        said["missing"] = shared["missing"]
+    return {"kind": kind, **said, **entry, "categories": shared["labels"]}
 
 
 def _completed(columns: Mapping[str, Any]) -> dict[str, Any]:

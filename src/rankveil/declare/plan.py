@@ -319,7 +319,7 @@ class Plan(Entry):
         if "publication" in said:
             said["publication"] = self.publication.model_dump(exclude_none=True)
         for column in said["columns"].values():
-            for name in ("derived", "special", "label", "value_labels", "source", "prefixes"):
+            for name in ("derived", "special", "label", "value_labels", "source", "prefixes", "missing"):
                 if not column.get(name):
                     column.pop(name, None)
         content = json.dumps(said, default=_canonical, ensure_ascii=False)

@@ -70,12 +70,12 @@ def _parts(plan: Plan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield from (("[[rule]]", rule.model_dump(exclude_none=True)) for rule in plan.rule)
     yield from (("[[interest]]", interest.model_dump(exclude_none=True)) for interest in plan.interest)
     yield from ((f"[lists.{toml_key(name)}]", entry.model_dump(exclude_defaults=True)) for name, entry in lists(plan))
-    named = {(entry.labels, json.dumps(entry.meanings)): name for name, entry in lists(plan)}
+    named = {(entry.labels, json.dumps(entry.meanings), entry.missing): name for name, entry in lists(plan)}
     for name, entry in plan.columns.items():
         said = _worth_writing(entry)
-        shared = named.get((said.get("categories", ()), json.dumps(said.get("value_labels"))))
+        shared = named.get((said.get("categories", ()), json.dumps(said.get("value_labels")), said.get("missing", ())))
         if shared is not None:
-            said |= {"categories": shared, "value_labels": None}
+            said |= {"categories": shared, "value_labels": None, "missing": None}
         yield f"[columns.{toml_key(name)}]", said
 
 

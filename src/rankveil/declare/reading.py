@@ -159,6 +159,8 @@ def keeps_days(date_format: str, first: datetime.date, last: datetime.date) -> b
     """
     if not date_format:
         return False  # no text for a day; and Arrow 26 reads beyond the end of an empty format, which may crash
+    if "%G" in date_format or "%g" in date_format:
+        return False  # the year of the week, which is another one for a few days of some years only
     start, end = day_number(first), day_number(last)
     numbers = np.unique([*range(start, min(start + _YEAR, end) + 1), *range(max(start, end - _YEAR), end + 1)])
     days = value_array(numbers.astype("datetime64[D]"))

@@ -72,6 +72,7 @@ class Released:
     special: tuple[str, ...] = ()  # numbers with a meaning of their own
     label: str | None = None  # documentation that the plan states
     value_labels: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()  # labels that stand for missing
 
     @property
     def name(self) -> str:

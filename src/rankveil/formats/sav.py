@@ -22,6 +22,7 @@ _LOWEST = float(np.nextafter(_SYSTEM_MISSING, 0))
 _EPOCH_DAYS = 141_428  # from SPSS's first day to 1970
 _NUMBER_FORMAT, _TEXT_FORMAT, _DAY_FORMAT = 5, 1, 39  # F, A, SDATE: year/month/day
 _WIDEST, _SHORT, _LONGEST_LABEL = 255, 8, 120
+_MOST_MISSING = 3
 _MOST_ROWS = (1 << 31) - 1
 _NAME = r"[^\W\d_][\w.$#@]*(?<!\.)"
 _RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
@@ -119,7 +120,7 @@ def _variable(place: int, each: Coded) -> bytes:
     made += _short(place).encode().ljust(8)
     if label:
         made += struct.pack("<i", len(label)) + label + b"\0" * (-len(label) % 4)
-    made += struct.pack(f"<{len(codes)}d", *codes)
+    made += codes
     if each.kind == "text":
         more = _padded(each.width) // 8 - 1
         made += (struct.pack("<6i", 2, -1, 0, 0, 0x011D01, 0x011D01) + b" " * 8) * more
@@ -135,19 +136,24 @@ def _shown(each: Coded) -> int:
     return _NUMBER_FORMAT << 16 | 12 << 8 | decimals
 
 
-def _missing(each: Coded) -> tuple[list[float], int]:
-    """Numbers that the plan calls special are missing values to SPSS: at most three of them, or a range and one."""
-    if each.kind != "number" or each.column.labels is not None:
-        return [], 0
-    values = sorted(map(float, each.column.special))
-    if len(values) <= 3:
-        return values, len(values)
-    lower, upper = each.column.lower, each.column.upper
+def _missing(each: Coded) -> tuple[bytes, int]:
+    """Missing values of SPSS: labels and special numbers of the plan; at most three, or a range of numbers and one."""
+    column = each.column
+    if each.kind == "text":
+        held = column.missing if each.width <= _SHORT and len(column.missing) <= _MOST_MISSING else ()
+        return b"".join(label.encode().ljust(8) for label in held), len(held)
+    values = sorted(map(float, column.special if column.labels is None else column.missing))
+    if len(values) <= _MOST_MISSING:
+        return struct.pack(f"<{len(values)}d", *values), len(values)
+    if column.labels is None:
+        others = [end for end in (column.lower, column.upper) if end is not None]
+    else:
+        others = [float(label) for label in column.labels if label not in column.missing]
     for apart in ([], values[:1], values[-1:]):
         inside = [value for value in values if value not in apart]
-        if lower is not None and upper is not None and (inside[-1] < lower or inside[0] > upper):
-            return [inside[0], inside[-1], *apart], -2 - len(apart)
-    return [], 0
+        if others and (inside[-1] < min(others) or inside[0] > max(others)):
+            return struct.pack(f"<{2 + len(apart)}d", inside[0], inside[-1], *apart), -2 - len(apart)
+    return b"", 0
 
 
 def _labels(each: Coded, start: int) -> bytes:
@@ -162,8 +168,16 @@ def _labels(each: Coded, start: int) -> bytes:
 
 
 def _display(each: Coded) -> bytes:
-    measure = {"ordinal": 2, "category": 1, "boolean": 1}.get(each.column.kind, 3)
+    measure = {"ordinal": 2, "category": 1, "boolean": 1}.get(each.column.kind, 2 if _all_labelled(each) else 3)
     return struct.pack("<3i", measure, min(max(each.width, 8), 40) if each.kind == "text" else 10, 0)
+
+
+def _all_labelled(each: Coded) -> bool:
+    """Whether every number of a range has a label: an order, then, and no quantity."""
+    lower, upper = each.column.lower, each.column.upper
+    if each.column.kind != "integer" or lower is None or upper is None or upper - lower >= len(each.value_labels):
+        return False
+    return all(str(value) in each.value_labels for value in range(int(lower), int(upper) + 1))
 
 
 def _extension(subtype: int, size: int, content: bytes) -> bytes:

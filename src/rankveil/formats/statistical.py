@@ -26,6 +26,7 @@ from rankveil.errors import TableError
 from rankveil.formats.damaged import one_file
 from rankveil.formats.format import Opening, Part, Stored
 from rankveil.formats.metadata import ColumnMetadata, described, is_letter
+from rankveil.formats.sav_damage import contradicts_itself
 
 _READERS: dict[str, Callable[..., Any]] = {
     "sav": pyreadstat.read_sav,
@@ -54,11 +55,16 @@ _MOST_DAYS = 3_000_000  # from 1970, either way: beyond, a day is no day of any 
 
 def read_dictionary(path: Path, kind: str, encoding: str | None = None) -> Any:
     """What pyreadstat says about a file, without its rows."""
+    if kind in ("sav", "zsav") and contradicts_itself(path):
+        raise _damaged(path)
     more: dict[str, Any] = {}
     catalogue = path.with_suffix(".sas7bcat")
     if kind == "sas7bdat" and catalogue.is_file():
         more["catalog_file"] = str(catalogue)
-    return _read(path, kind, encoding, metadataonly=True, **more)[1]
+    read = _read(path, kind, encoding, metadataonly=True, **more)[1]
+    if not all(read.column_names):
+        raise _damaged(path)
+    return read
 
 
 def _read(path: Path, kind: str, encoding: str | None, **how: Any) -> tuple[dict[str, list[Any]], Any]:
@@ -68,7 +74,7 @@ def _read(path: Path, kind: str, encoding: str | None, **how: Any) -> tuple[dict
         how["encoding"] = encoding
     try:
         found, read = _READERS[kind](str(path), output_format="dict", disable_datetime_conversion=True, **how)
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeError, OSError, ValueError, MemoryError):
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, ValueError, MemoryError):
         raise _damaged(path) from None  # its own words may quote a value
     return found, read
 

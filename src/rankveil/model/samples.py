@@ -60,7 +60,7 @@ def _format(model: Model, out: Path, rows: int) -> FileFormat:
     if form is None:
         endings = ", ".join(f".{each.name}" for each in FORMATS.values() if each.released_as is None)
         raise PlanError(f"{out.name} says no format.", cost="", remedy=f"Let its name end with one of {endings}.")
-    refused = form.writes.refuse(released_columns(model.schema), rows)
+    refused = form.writes.refuse(released_columns(model.schema, concepts=False), rows)
     if refused is not None:
         raise PlanError(f"{out.name} cannot be written: {refused}.", cost="", remedy="Choose another format.")
     return FileFormat(
@@ -68,4 +68,5 @@ def _format(model: Model, out: Path, rows: int) -> FileFormat:
         ";" if decimal == "," else ",",
         decimal=decimal,
         said=said_by(Plan.parse(model.plan_files[PLAN_NAME])),
+        concepts=False,
     )

@@ -226,7 +226,7 @@ def release(
     _check_replicates(method, replicates)
     run.engine.refuse(method.reads_records(run.schema), out)
     escape = escape_formulas and out is not None
-    form = _file_format(plan, run.schema, run.opened, run.engine, escape_formulas=escape)
+    form = _file_format(run, escape_formulas=escape)
     folder = None if out is None else OutputFolder(out, form, overwrite=overwrite)
     target = None if into is None else _target(into, out, overwrite=overwrite)
     if folder is not None:
@@ -472,19 +472,22 @@ def _check_size(rows: int) -> None:
         )
 
 
-def _file_format(plan: Plan, schema: Schema, table: Table, engine: Engine, *, escape_formulas: bool) -> FileFormat:
+def _file_format(run: _Run, *, escape_formulas: bool) -> FileFormat:
     """How the release is written: as the table was, where that can be; refused if that format cannot hold it."""
+    plan, table = run.plan, run.opened
+    concepts = not run.method.differentially_private  # published methods release inner concepts of taxonomies
     form = FORMATS["parquet"]
     if table.of_texts:
         form = FORMATS["csv"]
-    elif table.parts and not engine.in_parts:
+    elif table.parts and not run.engine.in_parts:
         found = FORMATS[table.format]
         form = FORMATS[found.released_as or found.name]
     # As many rows come out as go in; where their number is noisy, perhaps more.
     rows = table.expected_rows() if table.parts and not plan.unit.rows_public else None
-    refused = form.writes.refuse(released_columns(schema), None if rows is None else rows + _MORE_ROWS)
+    columns = released_columns(run.schema, concepts=concepts)
+    refused = form.writes.refuse(columns, None if rows is None else rows + _MORE_ROWS)
     if refused is not None:
         raise OutputError(f"The release cannot be written as {form.title}: {refused}.", remedy=_OTHER_FORMAT)
     separator = table.dialect.separator if table.dialect else plan.table.separator or ","
     escaped = escape_formulas and form.name == "csv"  # nothing else is read as formulas
-    return FileFormat(form.name, separator, escaped, plan.table.decimal_mark, said_by(plan))
+    return FileFormat(form.name, separator, escaped, plan.table.decimal_mark, said_by(plan), concepts)

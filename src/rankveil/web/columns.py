@@ -306,6 +306,8 @@ def _entry(values: Mapping[str, Any], before: Mapping[str, Any], taxonomy: str |
     elif kind in ("ordinal", "category"):
         labels = [line.strip() for line in values["categories"].splitlines() if line.strip()]
         entry |= {"categories": labels} if labels else {}
+        absent = [label for label in before.get("missing") or () if label in labels]
+        entry |= {"missing": absent} if kind == "category" and absent else {}
         if labels and values.get("proposed") == labels_mark(labels):
             entry["unconfirmed"] = ("categories",)
         if kind == "category" and taxonomy:

@@ -34,6 +34,7 @@ class Said:
 
     label: str | None = None
     value_labels: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()  # labels that stand for missing
 
 
 _NOTHING_SAID: Mapping[str, Said] = {}
@@ -42,7 +43,7 @@ _NOTHING_SAID: Mapping[str, Said] = {}
 def said_by(plan: Plan) -> dict[str, Said]:
     """PRIVACY: labels of the original file are documentation, and public only where the plan repeats them."""
     said = {
-        name: Said(getattr(entry, "label", None), getattr(entry, "value_labels", None) or {})
+        name: Said(entry.label, entry.value_labels or {}, getattr(entry, "missing", ()))
         for name, entry in plan.columns.items()
     }
     return {name: each for name, each in said.items() if each != Said()}
@@ -57,6 +58,7 @@ class FileFormat:
     escape_formulas: bool = False
     decimal: Literal[".", ","] = "."  # as the plan's columns write it
     said: Mapping[str, Said] = field(default_factory=dict)  # about columns, by name
+    concepts: bool = True  # the method may release inner concepts of taxonomies beside labels
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class _Fingerprinting(io.RawIOBase):
 
 def write_rows(rows: Rows, path: Path, name: str, file_format: FileFormat, progress: RowProgress = silent) -> Written:
     """All rows in one file at `path`, known as `name`."""
-    columns = released_columns(rows.schema, file_format.said)
+    columns = released_columns(rows.schema, file_format.said, concepts=file_format.concepts)
     with path.open("w+b") as file:
         sink = _Fingerprinting(file)
         style = Style(file_format.separator, file_format.escape_formulas)
@@ -147,17 +149,20 @@ def write_rows(rows: Rows, path: Path, name: str, file_format: FileFormat, progr
         return sink.written(name)
 
 
-def released_columns(schema: Schema, said: Mapping[str, Said] = _NOTHING_SAID) -> tuple[Released, ...]:
-    """What the plan says about columns that are written."""
-    return tuple(_released(column, said.get(column.name, Said())) for column in schema.columns)
+def released_columns(
+    schema: Schema, said: Mapping[str, Said] = _NOTHING_SAID, *, concepts: bool
+) -> tuple[Released, ...]:
+    """What the plan says about columns that are written. `concepts`: inner ones of taxonomies may be among them."""
+    return tuple(_released(column, said.get(column.name, Said()), concepts=concepts) for column in schema.columns)
 
 
-def _released(column: Column, said: Said) -> Released:
+def _released(column: Column, said: Said, *, concepts: bool) -> Released:
     domain = column.domain
     few = domain.code_count <= FEW_CODES
     made = partial(Released, column.field, column.kind, few, label=said.label, value_labels=said.value_labels)
     if isinstance(domain, Nominal):
-        return made(labels=None if domain.boolean else domain.taxonomy.names)
+        listed = domain.taxonomy.names if concepts else domain.taxonomy.labels
+        return made(labels=None if domain.boolean else listed, missing=said.missing)
     if domain.labels is not None:
         return made(labels=domain.labels)
     return made(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from rankveil.certificate.content import Certificate, ColumnNote
@@ -15,6 +16,7 @@ _KINDS = {
     "ordinal": "labels in an order",
     "category": "labels",
 }
+_LONGEST_LABEL = 60  # characters; the whole label stands in certificate.json
 
 
 def columns(certificate: Certificate) -> str:
@@ -23,7 +25,7 @@ def columns(certificate: Certificate) -> str:
         noise.setdefault(expected.column, []).append(f"{expected.question}: {expected.answer}")
     rows = [
         [
-            escape(column.name),
+            _named(column),
             escape(_treated(column, certificate)),
             escape(_limits(column)),
             escape(column.source or "not said"),
@@ -48,6 +50,14 @@ def columns(certificate: Certificate) -> str:
     )
 
 
+def _named(column: ColumnNote) -> str:
+    """HTML: the name, and below it what the column is about, cut where it is long."""
+    label = column.label or ""
+    cut = label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1].rstrip() + "…"
+    said = f'<small class="exact">{escape(cut)}</small>' if cut and cut != column.name else ""
+    return escape(column.name) + said
+
+
 def _treated(column: ColumnNote, certificate: Certificate) -> str:
     if column.derived is not None:
         return f"computed: {column.derived}"
@@ -65,5 +75,12 @@ def _limits(column: ColumnNote) -> str:
         text = f"{kind}, {column.lower} to {column.upper}"
     else:
         text = kind
-    special = f"; special: {', '.join(column.special)}" if column.special else ""
-    return text + special + ("; may be missing" if column.null else "")
+    special = f"; special: {_meant(column, column.special)}" if column.special else ""
+    missing = f"; missing: {_meant(column, column.missing)}" if column.missing else ""
+    return text + special + missing + ("; may be missing" if column.null else "")
+
+
+def _meant(column: ColumnNote, values: Sequence[str]) -> str:
+    """Values, with what they stand for where the plan says it."""
+    texts = column.value_labels or {}
+    return ", ".join(f"{value} ({texts[value]})" if value in texts else value for value in values)

@@ -49,6 +49,6 @@ def _variable(said: ColumnMetadata, place: str) -> Variable:
         step=step,
         codes=codes,
         ordered=True if said.measure == "ordinal" else False if said.measure == "nominal" else None,
-        complete=said.measure in ("nominal", "ordinal"),
+        complete=False,  # these programs let values stand without a label
         missing=missing,
     )

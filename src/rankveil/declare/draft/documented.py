@@ -30,10 +30,21 @@ def documented(name: str, variable: Variable, found: Seen, marks: Marks, guess: 
     label = _one_line(variable.label)
     made = _settled(name, variable, found, marks, guess)
     if made is None:
-        remark = f"{variable.place}: says neither values nor limits; what follows is read from the data"
-        return replace(guess, entries=_with_label(guess.entries, label), remarks=(remark, *guess.remarks))
+        unsaid = "does not list all values" if variable.codes else "says neither values nor limits"
+        remark = f"{variable.place}: {unsaid}; what follows is read from the data"
+        entries = {**_with_label(guess.entries, label), **_said_of(guess, variable)}
+        return replace(guess, entries=entries, remarks=(remark, *guess.remarks))
     entries = {**_with_label(made.entries, label), "source": _one_line(variable.place)}
     return replace(made, entries=entries)
+
+
+def _said_of(guess: ColumnDraft, variable: Variable) -> dict[str, Any]:
+    """What the codebook says of labels that were guessed."""
+    listed = guess.entries.get("categories") or ()
+    meanings = {code.value: code.label for code in variable.codes if code.label and code.value in listed}
+    absent = [*variable.missing, *(code.value for code in variable.codes if code.missing)]
+    missing = [value for value in dict.fromkeys(absent) if value in listed and guess.kind == "category"]
+    return ({"value_labels": meanings} if meanings else {}) | ({"missing": missing} if missing else {})
 
 
 def _with_label(entries: Any, label: str | None) -> dict[str, Any]:
@@ -95,6 +106,8 @@ def _labels(name: str, variable: Variable, found: Seen, null: bool) -> ColumnDra
     if variable.ordered and absent:
         remarks += ("ordered but for its codes for missing, which have no place in an order: without an order, then",)
     categories = [code.value for code in (*present, *absent)]
+    if absent:
+        more["missing"] = [code.value for code in absent]
     return ColumnDraft(name, {"kind": kind, "categories": categories, "null": null, **more}, (), remarks)
 
 

@@ -89,14 +89,15 @@ def _with_lists(columns: Sequence[ColumnDraft]) -> tuple[list[ColumnDraft], dict
             made.append(column)
             continue
         if key not in named:
-            kind, labels, meanings = key
+            kind, labels, meanings, missing = key
             named[key] = _list_name([dict(meanings).get(label, label) for label in labels], lists)
             lists[named[key]] = {
                 "labels": list(labels),
                 "ordered": True if kind == "ordinal" else None,
                 "meanings": dict(meanings) or None,
+                "missing": list(missing) or None,
             }
-        entries = {name: value for name, value in column.entries.items() if name != "value_labels"}
+        entries = {name: value for name, value in column.entries.items() if name not in ("value_labels", "missing")}
         made.append(replace(column, entries={**entries, "categories": named[key]}))
     return made, lists
 
@@ -105,7 +106,8 @@ def _shared(column: ColumnDraft) -> Any:
     labels = column.entries.get("categories")
     if not isinstance(labels, list | tuple):
         return None
-    return column.kind, tuple(labels), tuple(sorted((column.entries.get("value_labels") or {}).items()))
+    meanings = tuple(sorted((column.entries.get("value_labels") or {}).items()))
+    return column.kind, tuple(labels), meanings, tuple(column.entries.get("missing") or ())
 
 
 def _list_name(labels: list[str], taken: Mapping[str, Any]) -> str:
