@@ -17,7 +17,7 @@ import pytest
 import rankveil as rv
 from rankveil.verify import verify
 from tests.fuzz.harness import corpus, refused
-from tests.support import Ran, category, files_in, integer, plan_text
+from tests.support import PAPERS, Ran, category, files_in, integer, plan_text
 
 Cli = Callable[..., Ran]
 
@@ -236,7 +236,7 @@ def test_a_release_writes_to_its_folder_and_to_the_ledger_and_nowhere_else(
     assert not outside(writes, tmp_path / "out", tmp_path / "ledger")
     made = set(files_in(tmp_path)) - set(before)
     ledger = {"ledger/ledger.sqlite", "ledger/ledger.sqlite.key"}
-    assert made == ({"out/certificate.json", f"out/release.{kind}", *ledger} if refusal is None else set())
+    assert made == ({*(f"out/{name}" for name in PAPERS), f"out/release.{kind}", *ledger} if refusal is None else set())
     assert {path: (tmp_path / path).read_bytes() for path in before} == before, "what was there is as it was"
 
 
