@@ -11,12 +11,13 @@ import pytest
 
 from rankveil.certificate import Certificate
 from rankveil.declare import Plan
-from rankveil.errors import BudgetError, RankveilError
+from rankveil.errors import BudgetError, RankveilError, SigningError
 from rankveil.evaluate import publish
 from rankveil.evaluate.publish import publish_accuracy
 from rankveil.ledger import Ledger
 from rankveil.noise import SeededSource
 from rankveil.release import release
+from rankveil.sign import new_key
 from rankveil.verify import verify
 from tests.support import Ran, category, integer, plan_text
 
@@ -51,6 +52,24 @@ class Case:
 @pytest.fixture
 def case(tmp_path: Path) -> Case:
     return Case(tmp_path)
+
+
+def test_the_papers_of_a_signed_release_are_signed_again_by_the_same_key_or_nothing_is_spent(
+    case: Case, ledger_of_this_test: Path
+) -> None:
+    key, other = case.folder / "key.pem", case.folder / "other.pem"
+    for path in (key, other):
+        new_key(path)
+    release(case.table, case.plan, out=case.out, overwrite=True, key=key)
+    spent, papers = case.spent(ledger_of_this_test), case.certificate.read_bytes()
+    for wrong in (None, other):
+        with pytest.raises(SigningError, match="the key that has signed it"):
+            publish_accuracy(case.table, case.out, case.plan, epsilon="0.5", key=wrong)
+    assert case.spent(ledger_of_this_test) == spent
+    assert case.certificate.read_bytes() == papers
+    publish_accuracy(case.table, case.out, case.plan, epsilon="0.5", key=key)
+    assert verify(case.out, key=case.folder / "key.pub.pem", ledger=ledger_of_this_test).verified
+    assert "measured on the table" in (case.out / "certificate.html").read_text(encoding="utf-8")
 
 
 def test_figures_are_added_to_the_certificate_and_everything_still_verifies(
