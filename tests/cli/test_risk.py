@@ -57,6 +57,15 @@ def test_a_section_for_another_page_has_the_same_figures() -> None:
     assert "without a guarantee" in section and "none" in section
 
 
+def test_the_risk_is_a_section_of_the_report_if_asked_for(made: Path, cli: Callable[..., Ran]) -> None:
+    arguments = ("evaluate", "people.csv", "out", "--plan", "plan.toml", "--risk", "--quiet")
+    assert cli(*arguments).code == 2
+    ran = cli(*arguments, "--html", "report.html")
+    assert ran.code == 0, ran.err
+    page = (made / "report.internal.html").read_text(encoding="utf-8")
+    assert 'id="risk"' in page and 'href="#risk"' in page and "singling out" in page
+
+
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [

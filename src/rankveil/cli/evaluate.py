@@ -55,6 +55,9 @@ _WORST = 3
 )
 @click.option("--ledger", type=PATH, help="With --publish: another ledger than the usual one.")
 @click.option("--key", type=PATH, help="With --publish, if the release is signed: the key that has signed it.")
+@click.option(
+    "--risk", "attacked", is_flag=True, help="With --html: a section of the report, as `rankveil risk` says it."
+)
 @click.option("--html", type=PATH, help="Write a report with charts to this file; its name will contain 'internal'.")
 @quiet_option
 @json_option
@@ -64,6 +67,7 @@ def command(
     plan_path: Path,
     test: str | Path | None,
     html: Path | None,
+    attacked: bool,
     publish: bool,
     epsilon: str | None,
     queries: tuple[str, ...],
@@ -91,6 +95,8 @@ def command(
     """
     from rankveil.evaluate import evaluate
 
+    if attacked and (html is None or publish):
+        raise click.UsageError("--risk goes with --html: by itself it is `rankveil risk`.")
     _check_options(publish, epsilon, queries, ledger, key, test=test, html=html, **how)
     if publish:
         _publish(table, release, plan_path, epsilon or "", queries, ledger, key, quiet=quiet, as_json=as_json)
@@ -102,7 +108,7 @@ def command(
         check_extras()
     with progress(quiet=quiet) as show:
         result = evaluate(table, release, plan_path, test=test, progress=show, **how)
-        written = None if html is None else _write_page(html, result, table, release, plan_path, test, show)
+        written = None if html is None else _write_page(html, result, table, release, plan_path, test, show, attacked)
     if as_json:
         click.echo(result.to_json())
         return
@@ -175,6 +181,7 @@ def _write_page(
     plan_path: Path,
     test: str | Path | None,
     show: Callable[[str], None],
+    attacked: bool,
 ) -> Path:
     from rankveil.declare import Plan
     from rankveil.engines import open_table
@@ -182,6 +189,7 @@ def _write_page(
     from rankveil.report.evaluation import as_page
     from rankveil.report.render import internal_path
     from rankveil.report.reproduction import reproduction
+    from rankveil.risk import risk
     from rankveil.write import CERTIFICATE_NAME, write_text
 
     file = release_file(Path(release))
@@ -195,7 +203,8 @@ def _write_page(
     if plan.has_patterns:
         opened = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding)
         plan = plan.over(opened.schema.names)
-    write_text(path, as_page(result, plan, certificate, made=made, progress=show))
+    found = risk(table, release, plan_path, held_out=test, progress=show) if attacked else None
+    write_text(path, as_page(result, plan, certificate, made=made, risk=found, progress=show))
     return path
 
 

@@ -16,7 +16,9 @@ from rankveil.report.drawer import check_extra
 from rankveil.report.heat import MOST_COLUMNS
 from rankveil.report.render import environment, page
 from rankveil.report.reproduction import Reproduction, belongs, reproduction
+from rankveil.report.risk import as_section
 from rankveil.report.verdict import verdict
+from rankveil.risk.results import Risk
 
 _WORST_PAIRS = 12
 _WORST_GROUPS = 15
@@ -34,10 +36,11 @@ def as_page(
     certificate: Certificate | None = None,
     *,
     made: Reproduction | None = None,
+    risk: Risk | None = None,
     title: str = "Evaluation of a release",
     progress: Callable[[str], None] = lambda stage: None,
 ) -> str:
-    """One HTML file. `made` says how to make it again: see rankveil.report.reproduction."""
+    """One HTML file. `made` says how to make it again: see rankveil.report.reproduction. `risk`: a section of it."""
     made = reproduction() if made is None else made
     found = evaluation.as_dict()
     progress("drawing charts")
@@ -58,6 +61,7 @@ def as_page(
         pairs=_worst_first(evaluation.pairs)[:_WORST_PAIRS],
         groups=list(enumerate(evaluation.subgroups))[:_WORST_GROUPS],
         made=made,
+        risk=None if risk is None else as_section(risk),
     )
 
 
