@@ -233,7 +233,10 @@ def _estimates(
         error = (high - low) / (2 * far)
         naive = naive * np.where(error > 0, 1.0, 0.0)
     hidden = np.zeros(len(value)) if found.hidden is None else found.hidden
-    supported = (unmeasured <= rules.MOST_UNMEASURED) & (hidden <= rules.MOST_HIDDEN * error) & (found.rows > 0)
+    # Where all released rows agree no replicate can differ: that is no certainty, but for the number of rows itself and
+    # for quantiles, which stay at a value.
+    told = (error > 0) | (value == frame.rows) | (found.inverse is not None)
+    supported = (unmeasured <= rules.MOST_UNMEASURED) & (hidden <= rules.MOST_HIDDEN * error) & (found.rows > 0) & told
     columns = (value, error, low, high, unmeasured, hidden, supported, found.rows, naive)
     return tuple(
         Estimate(name, float(a), float(b), float(c), float(d), float(e), float(f), bool(g), int(h), float(i))

@@ -63,6 +63,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "out"
 
 
+def test_agreement_of_all_released_rows_is_no_certainty(made: rv.Release) -> None:
+    [share] = rv.estimate(made, "share(age >= 50) where age >= 60").each
+    assert (share.estimate, share.standard_error, share.supported) == (1.0, 0.0, False)
+    [other] = rv.estimate(made, "share(sex = 'f')").each
+    assert other.standard_error > 0 and other.supported
+
+
 def single(made: rv.Release, ask: str, **more: object) -> float:
     [one] = rv.estimate(made, ask, **more).each  # type: ignore[arg-type]
     return one.estimate
