@@ -135,7 +135,7 @@ MOST_HIDDEN = 2.0
 """Errors of an estimate that records hidden by one deviation of noise, at an end of a column, may move it by: up to
 there its interval, which is as long to each side, is believed."""
 
-# -- grids on which evidence decides: twice as fine they do alike (docs/benchmarks.md), and take longer ----------------
+# -- grids on which evidence decides: twice as fine they do alike or better (decision 41), and take longer ------------
 
 SPREADS_OF_REACH = (0.5, 1.0, 2.0)
 """Of the prior's curves: how alike columns reach, in logarithms."""
