@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from rankveil import Plan
-from rankveil.cli.init import command
+from rankveil.cli.run import root
 from tests.support import Ran
 
 Cli = Callable[..., Ran]
@@ -28,8 +28,8 @@ def walked(tmp_path: Path) -> Callable[[str], tuple[Plan, str]]:
     (tmp_path / "t.csv").write_text(TABLE)
 
     def walk(keys: str) -> tuple[Plan, str]:
-        options = [str(tmp_path / "t.csv"), "--interactive", "--overwrite", "--out", str(tmp_path / "p.toml")]
-        done = CliRunner().invoke(command, options, input=keys, catch_exceptions=False)
+        options = ["init", str(tmp_path / "t.csv"), "--interactive", "--overwrite", "--out", str(tmp_path / "p.toml")]
+        done = CliRunner().invoke(root, options, input=keys, catch_exceptions=False)
         assert done.exit_code == 0, done.output
         return Plan.load(tmp_path / "p.toml"), done.output
 
