@@ -137,7 +137,11 @@ class Term:
             found = found + places[cells[column]]
         return found
 
-    def fitted(self, index: Index, weights: Floats | None) -> Floats:
+    def index(self, sums: Index) -> NDArray[np.intp]:
+        """The cell of the table that rows of these sums lie in; in the type by which NumPy looks up fastest."""
+        return (sums if self.mask < 0 else sums & self.mask).astype(np.intp)
+
+    def fitted(self, index: NDArray[np.intp], weights: Floats | None) -> Floats:
         """The mass of each cell."""
         return np.bincount(index, weights, minlength=len(self.measured)).astype(np.float64)
 
