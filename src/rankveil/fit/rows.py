@@ -9,7 +9,7 @@ that know which cells have too many rows bring the set nearer to the fitted tabl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,15 @@ _STRETCH = 1 << 14  # rows that move at a time
 
 @dataclass
 class RowSet:
-    """Weighted rows, and for every term the sum that each row's cells add up to in it."""
+    """Weighted rows, and for every term the sum that each row's cells add up to in it; the cells, if it has one column.
+
+    Cells and sums change in place.
+    """
 
     cells: list[Cells]
     terms: Sequence[Term]
     weights: Floats
-    sums: list[Index] = field(default_factory=list)
+    sums: Sequence[Index | Cells] = ()
 
     def __post_init__(self) -> None:
         if not self.sums:
@@ -77,12 +80,12 @@ class RowSet:
         ends = np.minimum(np.floor(reach * (size / total) + float(sampler.uniform(1)[0])), size).astype(np.int64)
         ends[-1] = size
         kept = np.repeat(order, np.diff(ends, prepend=0))
-        return RowSet(
-            [cells[kept] for cells in self.cells],
-            self.terms,
-            np.full(size, total / size),
-            [sums[kept] for sums in self.sums],
-        )
+        cells = [each[kept] for each in self.cells]
+        sums = [
+            cells[term.columns[0]] if term.alone else each[kept]
+            for term, each in zip(self.terms, self.sums, strict=True)
+        ]
+        return RowSet(cells, self.terms, np.full(size, total / size), sums)
 
 
 @dataclass(frozen=True)
@@ -110,9 +113,12 @@ class Proposal:
         slots = np.repeat(np.tile(np.arange(size, dtype=np.uint16), lists), count.ravel())
         return cls(given, group, slots, np.log(count).astype(np.float32).ravel(), lists)
 
-    def drawn(self, cells: Sequence[Cells], now: Places, here: Here, words: Words) -> tuple[Places, Logs, Logs]:
-        """A cell for each of some rows, how much likelier the way back is, and logarithms of uniform numbers.
+    def drawn(
+        self, cells: Sequence[Cells], now: Places, here: Here, words: Words, pull: Logs
+    ) -> tuple[Places, Logs, Logs]:
+        """A cell for each of some rows, what is gained by it, and logarithms of uniform numbers.
 
+        Gained: how much likelier the way back is, and by `pull`, the parameters of this column by itself.
         Low bits of a word choose a slot, the others are the uniform number: on a grid of 2**-16, or finer.
         """
         length, size = len(self.slots) // self.lists, len(self.log_chance) // self.lists
@@ -122,14 +128,15 @@ class Proposal:
         uniform += np.float32(0.5)
         uniform *= np.float32(2.0 ** (bits - 32))
         log_uniform = np.log(uniform, out=uniform)
+        gained = (pull - self.log_chance.reshape(self.lists, size)).ravel()
         if self.given is None or self.group is None:
-            proposed = self.slots.take(place).astype(np.intp)
-            return proposed, self.log_chance.take(now) - self.log_chance.take(proposed), log_uniform
-        first = self.group.take(cells[self.given][here])
+            proposed = self.slots[place].astype(np.intp)
+            return proposed, gained[proposed] - gained[now], log_uniform
+        first = self.group[cells[self.given][here].astype(np.intp)]
         place += first * length
-        proposed = self.slots.take(place).astype(np.intp)
+        proposed = self.slots[place].astype(np.intp)
         first *= size
-        return proposed, self.log_chance.take(first + now) - self.log_chance.take(first + proposed), log_uniform
+        return proposed, gained[first + proposed] - gained[first + now], log_uniform
 
 
 @dataclass(frozen=True)
@@ -141,8 +148,9 @@ class Mover:
     """
 
     columns: tuple[int, ...]
-    terms: tuple[int, ...]  # their places
+    terms: tuple[int, ...]  # their places; those of one column apart
     positions: tuple[tuple[tuple[int, int], ...], ...]  # for each term: columns, by their place here and in it
+    alone: tuple[int, ...] = ()  # places of the terms of this column by itself; swaps leave such terms as they are
     proposals: tuple[Proposal, ...] = ()
 
     @classmethod
@@ -154,14 +162,15 @@ class Mover:
         pairs.sort(key=lambda term: -term.information)
         proposals = [Proposal.of(chance[None, :])]
         proposals += [_given_another(column, chance, term) for term in pairs[: rules.CONDITIONAL_PROPOSALS]]
-        return replace(cls.swapping((column,), terms), proposals=tuple(proposals))
+        alone = tuple(place for place, term in enumerate(terms) if term.alone and column in term.columns)
+        return replace(cls.swapping((column,), terms), alone=alone, proposals=tuple(proposals))
 
     @classmethod
     def swapping(cls, columns: tuple[int, ...], terms: Sequence[Term]) -> Mover:
         positions = {
             place: tuple((own, term.columns.index(each)) for own, each in enumerate(columns) if each in term.columns)
             for place, term in enumerate(terms)
-            if not set(columns).isdisjoint(term.columns)
+            if not term.alone and not set(columns).isdisjoint(term.columns)
         }
         return cls(columns, tuple(positions), tuple(positions.values()))
 
@@ -178,19 +187,22 @@ class Mover:
         `part`: which rows, in a random order; all by default. `pull`: parameters of a term, by default its own.
         `moved` is told for every term where rows were and where they are.
         """
-        pulls = [
-            (rows.terms[place].parameters if pull is None else pull(place)).astype(np.float32) for place in self.terms
-        ]
+        pulls = [_pull(rows, place, pull) for place in self.terms]
         if not self.proposals:
             self._swap(rows, sampler, part, pulls, moved)
             return
         proposal = self.proposals[int(sampler.below(len(self.proposals), 1)[0])]
+        own = sum((_pull(rows, place, pull) for place in self.alone), start=np.zeros(1, np.float32))
         for here in _stretches(rows.size) if part is None else (part,):
             now = rows.cells[self.columns[0]][here].astype(np.intp)
             words = sampler.words(len(now), 4)
-            proposed, likelier, log_uniform = proposal.drawn(rows.cells, now, here, words)
-            steps = self._steps(rows, here, [now], [proposed], pulls, likelier)
-            self._take(rows, here, [now], [proposed], steps, likelier > log_uniform, moved)
+            proposed, gain, log_uniform = proposal.drawn(rows.cells, now, here, words, own)
+            steps = self._steps(rows, here, [now], [proposed], pulls, gain)
+            taken = gain > log_uniform
+            self._take(rows, here, [now], [proposed], steps, taken, moved)
+            if moved is not None:
+                for place in self.alone:
+                    moved(place, now[taken], proposed[taken])
 
     def _swap(
         self,
@@ -224,13 +236,13 @@ class Mover:
         steps = []
         for place, positions, parameters in zip(self.terms, self.positions, pulls, strict=True):
             term = rows.terms[place]
-            step: Index = np.zeros(1, np.int32)
-            for own, position in positions:
-                places = term.places[position]
-                step = step + (places.take(proposed[own]) - places.take(now[own]))
+            each = [
+                term.places[position][proposed[own]] - term.places[position][now[own]] for own, position in positions
+            ]
+            step = sum(each[1:], start=each[0])
             sums = rows.sums[place][here]
-            gain += parameters.take(term.index(sums + step))
-            gain -= parameters.take(term.index(sums))
+            gain += parameters[term.index(sums + step)]
+            gain -= parameters[term.index(sums)]
             steps.append(step)
         return steps
 
@@ -244,15 +256,18 @@ class Mover:
         taken: NDArray[np.bool_],
         moved: Callable[[int, Places, Places], None] | None,
     ) -> None:
+        # Multiplied, not picked: a processor cannot guess which proposals are taken, and guessing wrong is slow.
         for place, step in zip(self.terms, steps, strict=True):
             if moved is not None:
                 term, sums = rows.terms[place], rows.sums[place][here][taken]
                 moved(place, term.index(sums), term.index(sums + step[taken]))
-            # Adding zeros is quicker than picking those that are taken.
             rows.sums[place][here] += step * taken
         for column, cells, others in zip(self.columns, now, proposed, strict=True):
-            np.copyto(cells, others, where=taken)
-            rows.cells[column][here] = cells
+            rows.cells[column][here] = cells + (others - cells) * taken
+
+
+def _pull(rows: RowSet, place: int, pull: Callable[[int], Floats] | None) -> Logs:
+    return (rows.terms[place].parameters if pull is None else pull(place)).astype(np.float32)
 
 
 def _stretches(count: int, length: int = _STRETCH) -> Iterator[slice]:
@@ -262,9 +277,7 @@ def _stretches(count: int, length: int = _STRETCH) -> Iterator[slice]:
 
 def _log_uniform(count: int, sampler: Sampler) -> Logs:
     """Logarithms of uniform numbers, on a grid of 2**-32."""
-    log_uniform: Logs = np.log(
-        (sampler.words(count, 4).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-32)
-    )
+    log_uniform: Logs = np.log((sampler.words(count, 4).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-32))
     return log_uniform
 
 
@@ -286,10 +299,7 @@ def _hanging(column: int, ties: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def settle(rows: RowSet, movers: Sequence[Mover], sampler: Sampler) -> RowSet:
     """Rows of equal weight that fit better than chance: moves that know which cells have too many rows by now."""
     unit = float(rows.weights[0])
-    fitted = [
-        term.fitted(term.index(sums), None) * unit
-        for term, sums in zip(rows.terms, rows.sums, strict=True)
-    ]
+    fitted = [term.fitted(term.index(sums), None) * unit for term, sums in zip(rows.terms, rows.sums, strict=True)]
     tensions = [term.tension() for term in rows.terms]
 
     def pull(place: int) -> Floats:
