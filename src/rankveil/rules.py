@@ -133,6 +133,11 @@ MOST_UNMEASURED = 0.005
 """Of an estimate's stated variance: the part that no measured table fixes, up to which its interval is believed. Read
 off interim runs on Adult and NLTCS; what it gives is measured (docs/estimates.md)."""
 
+LEAST_OWN = 0.1
+"""Of a number on the right of a regression: the part of its variance that the others leave, from which its
+coefficient is believed (a variance inflation of ten, as textbooks have it). Below, values inside cells decide, which
+nobody counted together: with K cells of a column that part is 1/K² to 1/K."""
+
 MOST_HIDDEN = 2.0
 """Errors of an estimate that records hidden by one deviation of noise, at an end of a column, may move it by: up to
 there its interval, which is as long to each side, is believed."""
@@ -207,8 +212,11 @@ FEWEST_COPULA_ROWS = 20_000
 MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_ROUNDS, FULL_STEPS = 12, 30  # of its fit
 REPLICATE_RAKES = 5  # sweeps of weights for a replicate, which starts near its end
+MANY_PARITIES, PARITY_RAKES = 50, 12  # of which each says little: contrasts of many need more sweeps
 REPLICATE_SCALE = 4.0  # a replicate has half of an error, so its square has a quarter
-SUPPORT_REPLICATES, SUPPORT_RAKES, SUPPORT_STEPS = 16, 12, 40  # that tell how much of an estimate was measured
+SUPPORT_REPLICATES, SUPPORT_STEPS = 16, 60  # that tell how much of an estimate was measured; steps to make each
+SUPPORT_SETTLED = 0.01  # deviations of noise by which they may move a measured table
+MOST_DIRECT_CELLS = 2048  # of all measured tables together, for which that is solved at once
 FEWEST_REPLICATES, MOST_REPLICATES, MOST_REPLICATED_ROWS = 10, 1000, 1 << 20
 MOST_LIMIT_CELLS, PROBES = 1 << 22, 3  # values tried of the columns of a rule together, and of a cell of numbers
 TRIES_OF_A_CONDITION, TRIES_OF_A_RARE_CONDITION = 32, 512  # in the cells of a row, of conditions on several columns
