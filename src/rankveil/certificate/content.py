@@ -6,6 +6,7 @@ It is made of the plan, of n, and of what the mechanisms report about themselves
 from __future__ import annotations
 
 from datetime import datetime
+from fractions import Fraction
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -292,7 +293,9 @@ class Certificate(_Part):
         " without a δ; null with one in older certificates, and then zero-concentrated.",
     )
     meaning: MeaningNote | None = Field(
-        None, description="What ε and δ come to in odds and attacks; null without a guarantee, and in older ones."
+        None,
+        description="What ε and δ come to in odds and attacks, of all that this certificate is about: the release and"
+        " published accuracy; null without a guarantee, and in older ones.",
     )
     settings: Settings
     shares: tuple[Share, ...]
@@ -344,6 +347,16 @@ class Certificate(_Part):
         return self.accounting or "concentrated"
 
     @property
+    def beside(self) -> Fraction:
+        """What was spent beside the release, on figures of its accuracy."""
+        return sum((Fraction(each.epsilon) for each in self.published_accuracy or ()), Fraction(0))
+
+    @property
+    def together(self) -> str | None:
+        """The ε of all that was published: of the release, and of figures of its accuracy."""
+        return self.published_accuracy[-1].together_epsilon if self.published_accuracy else self.epsilon
+
+    @property
     def unit(self) -> Unit:
         return A_ROW if self.protects is None else self.protects.unit
 
@@ -356,6 +369,13 @@ class Certificate(_Part):
         if not self.differentially_private:
             return "NOT differentially private: nobody in this table is protected by a theorem. " + (self.reason or "")
         return None if self.for_release else "NOT FOR RELEASE: drawn from a fixed seed."
+
+    @property
+    def in_all(self) -> str | None:
+        """What figures of accuracy have added to the ε of the release, as a sentence; None without such figures."""
+        if not self.published_accuracy:
+            return None
+        return f"With the figures of its accuracy, which were published as well, it is ε = {self.together} in all."
 
     def facts(self) -> Facts:
         """The certificate's key lines, for people."""

@@ -162,10 +162,7 @@ def _publish(
     if as_json:
         click.echo(statement.model_dump_json(indent=2))
         return
-    rows = [
-        [describe(one), f"{one.value:.4f}", f"{one.lower:.4f} to {one.upper:.4f}", one.epsilon]
-        for one in statement.figures
-    ]
+    rows = [[describe(one), f"{one.value}", f"{one.lower} to {one.upper}", one.epsilon] for one in statement.figures]
     print_table("", ["published", "", "in 95 of 100 cases", "ε"], rows, numbers_from=1)
     click.echo(
         f"\nAdded to the certificate, at ε = {statement.epsilon}; with the release ε = {statement.together_epsilon},"

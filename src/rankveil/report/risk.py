@@ -18,7 +18,8 @@ READING = (
     "A risk is what an attack finds out about people in the table beyond what it finds out about people who are not in"
     " it: 0 if they are no worse off, 1 if every attack on them succeeds and none on the others that could fail.",
     "The bar is the range that holds the risk of all from whom targets were drawn, in at least 95 of 100 cases. A range"
-    " that reaches below 0 holds no proof of any risk.",
+    " that reaches below 0 holds no proof of any risk. Each range holds by itself: of twenty attacks one may lie"
+    " outside its own by chance, and the worst of many looks worse than it is.",
     "The mark is the limit that ε sets, for the mean over releases. One release may come out above or below it by"
     " chance. Of a published method it is what the ε that its paper claims would allow, which is refuted; without noise"
     " there is no limit.",
