@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -51,6 +52,38 @@ def book(folder: Path, name: str, content: str | dict[str, Any]) -> Path:
 
 def ddi(folder: Path, *variables: str) -> Path:
     return book(folder, "book.xml", XML.format("".join(variables)))
+
+
+# Codes as the table writes them
+
+
+SHEET = (
+    "name,type,values,missing\nsex,nominal,1=male; 2=female; 9=no answer,9\nhealth,ordinal,1=bad; 2=fair; 3=good,8\n"
+)
+
+
+def test_codes_are_known_by_their_number_however_the_table_writes_them(tmp_path: Path) -> None:
+    sheet = book(tmp_path, "sheet.csv", SHEET)
+    decimals = pa.table({"sex": ["1.0", "2.0"] * 9, "health": ["1.0", "3.0", "8.0"] * 6})
+    draft, plan = drafted(decimals, sheet)
+    assert all(not column.guessed for column in draft.columns)
+    assert plan.columns["sex"].categories == ("1.0", "2.0", "9.0")  # type: ignore[union-attr]
+    assert plan.columns["sex"].value_labels["9.0"] == "no answer"  # type: ignore[union-attr]
+    assert plan.columns["health"].special == (8,)  # type: ignore[union-attr]
+    assert plan.columns["health"].value_labels["3"] == "good"  # type: ignore[union-attr]
+    release(decimals, plan)
+    padded = pa.table({"sex": ["01", "02"] * 9})
+    assert drafted(padded, sheet, extract=True)[1].columns["sex"].categories == ("01", "02", "09")  # type: ignore[union-attr]
+
+
+def test_whole_numbers_that_spss_shows_with_two_places_stay_whole(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pd.DataFrame({"age": [20.0, 41.0, 63.0] * 9, "weight": [50.5, 61.25, 70.0] * 9})
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(frame, str(path), variable_measure={"age": "scale", "weight": "scale"})
+    draft, plan = drafted(path, path)
+    assert (plan.columns["age"].kind, plan.columns["weight"].kind) == ("integer", "number")
+    assert "kind" in {column.name: column for column in draft.columns}["age"].guessed
 
 
 # The survey

@@ -24,6 +24,7 @@ from rankveil.declare.draft.decisions import Decisions, Few, Said
 from rankveil.declare.draft.documented import documented
 from rankveil.declare.draft.identifiers import Identifier, persons_of
 from rankveil.declare.draft.seen import MOST_CATEGORIES, Seen, as_texts, is_number, marks_of, seen_in
+from rankveil.declare.draft.shapes import shape_of
 from rankveil.declare.draft.text import Part, written
 from rankveil.declare.plan import Plan
 from rankveil.declare.plan_file import toml_text
@@ -245,6 +246,8 @@ class _Found:
 
 def _identifier(name: str, found: Seen, marks: Marks) -> Identifier | None:
     kind = found.kind(marks)
+    if kind in ("category", "drop") and found.texts and shape_of(found, marks) is not None:
+        return None
     labels = kind == "category" or (kind == "drop" and found.any_value and not found.nested)
     return Identifier.of(name, found.values) if labels or kind == "integer" else None
 

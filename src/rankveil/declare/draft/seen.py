@@ -51,6 +51,9 @@ class Seen:
             if text.lower() in _ABSENT:
                 self.absent.add(text)
                 continue
+            if text.startswith("<class '"):  # a list or the like in a frame (engines/spelling.py)
+                self.nested = True
+                return
             self.any_value = True
             if len(self.texts) <= MOST_CODES:
                 self.texts.add(text)
