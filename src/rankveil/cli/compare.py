@@ -20,7 +20,11 @@ _SHOWN = ("total_variation", "pair_total_variation", "wasserstein", "jsd", "vari
 @click.command("compare", epilog=EXIT_CODES)
 @table_argument(required=False)
 @plan_option("The plan (TOML).")
-@click.option("--methods", default="synthetic,laplace", show_default=True, help="Methods, with commas between.")
+@click.option(
+    "--methods",
+    default="",
+    help="Methods, with commas between. By default synthetic, and laplace where the plan allows it.",
+)
 @click.option("--epsilons", default="", help="Values of ε, with commas between. By default the plan's.")
 @click.option("--ks", default="", help="Cluster sizes, for methods that form clusters. By default the plan's.")
 @click.option("--delta", help="Use this δ for methods that allow one.")

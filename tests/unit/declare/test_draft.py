@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import rankveil as rv
 from rankveil import Plan, release
 from rankveil.declare.draft import Draft, draft_of
 from rankveil.declare.draft.words import ordered, prefixes, yes_and_no
@@ -208,6 +209,16 @@ def test_codes_that_a_program_has_written_with_a_fraction_are_codes() -> None:
 def test_lists_in_a_frame_are_left_out() -> None:
     frame = pd.DataFrame({"lists": [[1, 2], [3]] * 20, "y": [1, 2] * 20})
     assert draft_of(open_table(frame)).dropped == {"lists": "neither numbers nor text"}
+
+
+def test_the_levels_of_a_categorical_are_its_labels_in_their_order() -> None:
+    steps = pd.Categorical(["b", "c", "b"] * 9, categories=["c", "a", "b"], ordered=True)
+    codes = pd.Categorical([3, 7, 3] * 9, categories=[3, 5, 7])
+    frame = pd.DataFrame({"steps": steps, "codes": codes})
+    columns = draft_of(open_table(frame)).plan().columns
+    assert (columns["steps"].kind, columns["steps"].categories) == ("ordinal", ("c", "a", "b"))  # type: ignore[union-attr]
+    assert (columns["codes"].kind, columns["codes"].categories) == ("category", ("3", "5", "7"))  # type: ignore[union-attr]
+    release(frame, rv.draft(frame).confirm())
 
 
 def test_a_mark_or_nothing_says_something() -> None:

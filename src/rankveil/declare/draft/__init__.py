@@ -35,6 +35,8 @@ from rankveil.errors import CodebookError, TableError
 
 __all__ = ["ColumnDraft", "Draft", "draft", "draft_of"]
 
+_MOST_ABSENT = 50  # variables that a refusal names
+
 Remark = Callable[[Plan], list[str]]
 
 
@@ -138,7 +140,9 @@ def draft_of(
 def _refuse_absent(books: Sequence[Codebook], table: Table, *, extract: bool) -> None:
     absent = {name: book.name for book in books for name in book.absent}
     if absent and not extract:
-        lines = "\n".join(f"  {name} ({book})" for name, book in absent.items())
+        shown = list(absent.items())[:_MOST_ABSENT]
+        lines = "\n".join(f"  {name} ({book})" for name, book in shown)
+        lines += f"\n  and {len(absent) - len(shown):,} more" if len(absent) > len(shown) else ""
         raise CodebookError(
             f"The table {table.name} lacks {len(absent)} of the variables that its codebook describes:\n{lines}",
             remedy="Check that table and codebook belong together. If the table is an extract with some of the"

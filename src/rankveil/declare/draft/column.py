@@ -117,6 +117,9 @@ def possible_kinds(found: Seen, marks: Marks) -> tuple[str, ...]:
 
 def _kind(name: str, found: Seen, marks: Marks, said: _Proposal) -> str:
     kind = found.kind(marks)
+    if found.levels and kind in ("integer", "number"):
+        said.remarks.append("labels, by the type of the column")
+        kind = "category"
     if found.nested:
         said.dropped = "neither numbers nor text"
     elif kind == "drop" and not found.any_value:
@@ -220,6 +223,12 @@ def _say_days(said: _Proposal, found: Seen) -> None:
 
 def _say_labels(said: _Proposal, found: Seen, kind: str, *, asked: bool) -> None:
     labels = sorted(found.labels, key=_natural)
+    if found.levels and found.labels <= set(found.levels):
+        labels = found.levels
+        if found.ordered and len(labels) > 1 and (kind == "ordinal" or not asked):
+            said.say(kind="ordinal", categories=labels)
+            said.remarks.append("an order: that of the column's type")
+            return
     unanswered = without_answer(labels)
     order = ordered(labels)
     answers = [label for label in labels if label not in unanswered] if order is None else labels
