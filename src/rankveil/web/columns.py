@@ -125,7 +125,9 @@ def cards(plan: Plan, state: State) -> list[Card]:
 def card(plan: Plan, state: State, place: int) -> Card:
     name = list(plan.columns)[place]
     entry = plan.columns[name]
-    facts = _facts(entry)
+    facts, dropped = _facts(entry), state.dropped.get(name, "")
+    if dropped and entry.kind == "drop":
+        facts = (*facts, Fact("Why", dropped, (), False))
     return Card(
         place=place,
         name=name,
@@ -135,7 +137,7 @@ def card(plan: Plan, state: State, place: int) -> Card:
         public=entry.role == "public",
         version=state.versions.get(column_part(name), 0),
         entry=entry.model_dump(),
-        dropped=state.dropped.get(name, ""),
+        dropped=dropped,
     )
 
 
@@ -224,8 +226,7 @@ def _facts(column: ColumnEntry) -> tuple[Fact, ...]:
     if entry.get("scale") == "log":
         found.append(fact("Scale", "logarithmic: noise multiplies", "scale"))
     if entry.get("special"):
-        values = ", ".join(map(_plain, entry["special"]))
-        found.append(fact("Special", f"{values}: each a value of its own", "special"))
+        found.append(fact("Special", ", ".join(map(_plain, entry["special"])), "special"))
     if entry.get("clamp"):
         found.append(fact("Outside", "moved to the nearest limit", "clamp"))
     if entry.get("taxonomy"):

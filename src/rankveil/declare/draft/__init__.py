@@ -35,7 +35,7 @@ from rankveil.errors import CodebookError, TableError
 
 __all__ = ["ColumnDraft", "Draft", "draft", "draft_of"]
 
-_MOST_ABSENT = 50  # variables that a refusal names
+_MOST_ABSENT = 200  # variables that a refusal names
 
 Remark = Callable[[Plan], list[str]]
 
