@@ -22,7 +22,6 @@ _SHOWN = ("total_variation", "pair_total_variation", "wasserstein", "jsd", "vari
 @plan_option("The plan (TOML).")
 @click.option(
     "--methods",
-    default="",
     help="Methods, with commas between. By default synthetic, and laplace where the plan allows it.",
 )
 @click.option("--epsilons", default="", help="Values of ε, with commas between. By default the plan's.")
@@ -49,7 +48,7 @@ _SHOWN = ("total_variation", "pair_total_variation", "wasserstein", "jsd", "vari
 @quiet_option
 @json_option
 def command(
-    plan_path: Path, methods: str, epsilons: str, ks: str, as_csv: bool, quiet: bool, as_json: bool, **how: Any
+    plan_path: Path, methods: str | None, epsilons: str, ks: str, as_csv: bool, quiet: bool, as_json: bool, **how: Any
 ) -> None:
     """Draw releases of TABLE by several methods, ε and k, and measure each.
 
@@ -72,7 +71,7 @@ def command(
     with progress(quiet=quiet or as_json or as_csv) as show:
         found = compare(
             plan=plan_path,
-            methods=_listed(methods),
+            methods=None if methods is None else _listed(methods),
             epsilons=_listed(epsilons),
             ks=[_whole(entry) for entry in _listed(ks)],
             progress=lambda step: show(str(step)),

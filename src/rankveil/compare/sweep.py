@@ -55,7 +55,7 @@ def compare(
     table: object,
     plan: Plan | str | Path,
     *,
-    methods: Sequence[str] = (),
+    methods: Sequence[str] | None = None,
     epsilons: Sequence[object] = (),
     ks: Sequence[int] = (),
     delta: object = None,
@@ -83,7 +83,9 @@ def compare(
     """
     check_target(target, test)
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
-    cells = cells_of(plan, methods or usual_methods(plan), epsilons, ks, delta, runs, baselines=baselines)
+    cells = cells_of(
+        plan, usual_methods(plan) if methods is None else methods, epsilons, ks, delta, runs, baselines=baselines
+    )
     cells = [cell for cell in cells if _allowed(cell, plan)]
     dataset, about = _table(table, plan, stand_in)
     plan = plan.over(dataset.table.schema.names)
