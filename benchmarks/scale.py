@@ -2,6 +2,7 @@
 
     python -m benchmarks.scale --rows 10000000 [--json] [--folder FOLDER] [--repeats 3]
     python -m benchmarks.scale --write-docs [--largest 10000000]
+    python -m benchmarks.scale --against FOLDER --rows 1000000 [--repeats 3]
 
 A table of eight mixed columns (four floats, one with nulls; two integers; texts of 10 and of 2000 labels) is written
 once to FOLDER as one Parquet file with ordinary settings. Everything is measured in processes of its own:
@@ -13,6 +14,9 @@ once to FOLDER as one Parquet file with ordinary settings. Everything is measure
 - pandas       the same with pandas
 
 Decode and statistics take turns, and the best of the repeats counts for each, as for all the others.
+
+`--against` compares releases of the same file by this checkout and by another one, such as a git worktree of an older
+commit, in turns: processor time of the whole process, start-up included, and peak memory.
 """
 
 from __future__ import annotations
@@ -257,7 +261,9 @@ def child(work: str, path: Path, repeats: int) -> dict[str, Any]:
         return measure_passes(path, repeats)
     with tempfile.TemporaryDirectory(dir=path.parent) as out:
         WORK[work](path, Path(out))
-    return {"peak_rss_mb": _peak_mb()}
+    import rankveil
+
+    return {"peak_rss_mb": _peak_mb(), "cpu_s": sum(os.times()[:4]), "package": str(Path(rankveil.__file__).resolve())}
 
 
 def in_own_process(work: str, path: Path, repeats: int) -> dict[str, Any]:
@@ -285,6 +291,27 @@ def measure(folder: Path, rows: int, repeats: int) -> dict[str, Any]:
         found[f"{floor}_s"] = None if report is None else report["seconds"]
         found[f"{floor}_peak_rss_mb"] = None if report is None else report["peak_rss_mb"]
     return found
+
+
+# Against another checkout
+
+
+def against(other: Path, folder: Path, rows: int, repeats: int) -> dict[str, Any]:
+    """Releases of the same file by the two checkouts, in turns."""
+    path = table_of(folder, rows)
+    found: dict[str, list[dict[str, Any]]] = {"other": [], "this": []}
+    for _ in range(repeats):
+        for name, checkout in (("other", other), ("this", ROOT)):
+            command = [sys.executable, "-m", "benchmarks.scale", "--child", "release", "--table", str(path)]
+            made = {**os.environ, "PYTHONPATH": str(checkout / "src")}
+            done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, env=made)
+            report = json.loads(done.stdout)
+            if not Path(report["package"]).is_relative_to(checkout):
+                raise SystemExit(f"{checkout} holds no src/rankveil: {report['package']} would be measured")
+            found[name].append(report)
+    seconds = {name: min(each["cpu_s"] for each in reports) for name, reports in found.items()}
+    peaks = {name: max(each["peak_rss_mb"] for each in reports) for name, reports in found.items()}
+    return {"rows": rows, "cpu_s": seconds, "peak_rss_mb": peaks, "ratio": seconds["this"] / seconds["other"]}
 
 
 # The summary
@@ -358,6 +385,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="the best of so many counts")
     parser.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several sizes")
     parser.add_argument("--write-docs", action="store_true", help="put table and figure into docs/benchmarks.md")
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, to be compared with this one")
     parser.add_argument("--child", choices=["passes", *WORK], help=argparse.SUPPRESS)
     parser.add_argument("--table", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -367,6 +395,13 @@ def main() -> None:
     sizes = options.rows or [size for size in SIZES if size <= options.largest]
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary)).resolve()
+        if options.against:
+            print(
+                json.dumps(
+                    [against(options.against.resolve(), folder, size, options.repeats) for size in sizes], indent=2
+                )
+            )
+            return
         results = [measure(folder, size, options.repeats) for size in sizes]
     shown = results[0] if len(results) == 1 else results
     print(json.dumps(shown, indent=2) if options.json else summary(results))

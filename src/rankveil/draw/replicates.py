@@ -82,7 +82,7 @@ class _Draws:
         kinds, self._kind = np.unique(cells, axis=0, return_inverse=True)
         self._cells: list[Cells] = list(np.ascontiguousarray(kinds.T))
         self._terms = _terms(model, measured)
-        self._sums: list[Index] = [_masked(term, term.sums(self._cells)) for term in self._terms]
+        self._sums = [_masked(term, term.sums(self._cells)) for term in self._terms]
         self._fitted = self._tables(np.ones(self.size))
         self._laplace = any(
             level.law == "discrete Laplace" for each in measured.asked.values() for level in each.levels
@@ -260,7 +260,7 @@ def _dot(first: Sequence[Floats], second: Sequence[Floats]) -> float:
     return float(sum(a @ b for a, b in zip(first, second, strict=True)))
 
 
-def _masked(term: Term, sums: Index) -> Index:
+def _masked(term: Term, sums: Index | Cells) -> Index | Cells:
     return sums if term.mask < 0 else sums & term.mask
 
 
