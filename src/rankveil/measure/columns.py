@@ -65,7 +65,7 @@ class Question:
     """What a column is asked whatever the answers, in public terms: follows from the plan, n and the price."""
 
     levels: tuple[tuple[Edges, Noise], ...]  # edges of cells and the noise on each count, coarse to fine
-    below: Price | None  # for levels inside heavy cells; None where nothing is looked into
+    below: Price | None  # for levels inside heavy cells; None where nothing is divided
 
     @property
     def cells(self) -> int:
@@ -104,7 +104,7 @@ def column_note(column: Column, rows: int, price: Price) -> Mechanism:
     asked = first_question(column, rows, price)
     single = asked.cells == Axis.of(column).size
     groups = f" and {len(asked.levels[0][0]) - 1} groups" if len(asked.levels) > 1 else ""
-    below = ", heavy cells looked into" if asked.below is not None else ""
+    below = ", cells with large counts divided" if asked.below is not None else ""
     what = f"histogram{groups}" if single else f"counts of {asked.cells} cells{groups}{below}"
     theorems = ("T13", "T14") if asked.below is not None else ("T13",) if groups else ("T12",)
     name = f"{asked.levels[-1][1].name}, {what}"

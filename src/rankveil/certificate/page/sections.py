@@ -215,7 +215,7 @@ def accuracy(certificate: Certificate) -> str:
 
 
 def _measured(certificate: Certificate) -> list[str]:
-    """Figures that were published with noise, at a price of their own."""
+    """Figures that were published with noise, for an ε of their own."""
     said = []
     for each in certificate.published_accuracy or ():
         said.append(
