@@ -27,8 +27,8 @@ FEWEST_CELLS = 6
 """Cells of a wide column, at least."""
 
 LOOK_INTO_FROM = {"epsilon": 1000, "rho": 300}
-"""Records per deviation of noise from which a wide column's cells with large counts are divided; below, levels that share
-the budget cost more than they show. With pure ε a part of the budget is worth its square less than with δ."""
+"""Records per deviation of noise from which a wide column's cells with large counts are divided; below, levels that
+share the budget cost more than they show. With pure ε a part of the budget is worth its square less than with δ."""
 
 FOR_CELLS = Fraction(85, 100)
 """Part of the share for cells that are counted whatever the answers, where those with large counts are divided."""

@@ -258,7 +258,7 @@ class WeightsNote(_Part):
 
 
 class Certificate(_Part):
-    """What a release promises, for whom, by which theorem, and how the budget was used: certificate.json, for the public.
+    """What a release promises, for whom, by which theorem, and how the budget was used: certificate.json, for everyone.
 
     >>> certificate = rv.release(people, plan).certificate
     >>> certificate.method, certificate.epsilon, certificate.rows
