@@ -314,18 +314,18 @@ def ablation_verdict() -> str:
     )
 
 
-QUESTIONS: list[tuple[str, Callable[[], str], str, str]] = [
-    ("Is it ahead of other systems?", peers_verdict, "peers", "peers"),
-    ("… of the paper's method (k = 50, not private)?", paper_verdict, "peers", "peers"),
-    ("Adult, 15 columns, ε = 1, δ = 1e-9?", adult_verdict, "adult", "adult --json"),
-    ("Does it approach the table with more budget?", ceiling_verdict, "ceiling", "ceiling --json"),
-    ("… PrivMRF on small tables of labels?", dense_verdict, "dense", "dense --json"),
-    ("Is more budget ever worse?", monotone_verdict, "monotone", "monotone --no-learner --json"),
-    ("Do intervals cover the truth?", coverage_verdict, "coverage", "coverage --json"),
-    ("How fast is a release?", scale_verdict, "scale", "scale --json"),
-    ("… its noise?", noise_verdict, "noise", "noise --json"),
-    ("… individual ranking?", ranking_verdict, "microaggregation", "microaggregation --json"),
-    ("What does each rule of `rules.py` buy?", ablation_verdict, "ablation", "ablation --json"),
+QUESTIONS: list[tuple[str, Callable[[], str], str]] = [
+    ("Is it ahead of other systems?", peers_verdict, "peers"),
+    ("… of the paper's method (k = 50, not private)?", paper_verdict, "peers"),
+    ("Adult, 15 columns, ε = 1, δ = 1e-9?", adult_verdict, "adult"),
+    ("Does it approach the table with more budget?", ceiling_verdict, "ceiling"),
+    ("… PrivMRF on small tables of labels?", dense_verdict, "dense"),
+    ("Is more budget ever worse?", monotone_verdict, "monotone"),
+    ("Do intervals cover the truth?", coverage_verdict, "coverage"),
+    ("How fast is a release?", scale_verdict, "scale"),
+    ("… its noise?", noise_verdict, "noise"),
+    ("… individual ranking?", ranking_verdict, "microaggregation"),
+    ("What does each rule of `rules.py` buy?", ablation_verdict, "ablation"),
 ]
 
 
@@ -395,8 +395,7 @@ def repaired_runs() -> str:
 def page() -> str:
     made = result("peers")
     rows = [
-        f"| {question} | {verdict()} | [{table}.csv](benchmarks/{table}.csv) | `{command}` |"
-        for question, verdict, table, command in QUESTIONS
+        f"| {question} | {verdict()} | [{table}](benchmarks/{table}.csv) |" for question, verdict, table in QUESTIONS
     ]
     return "\n".join(
         [
@@ -412,8 +411,8 @@ def page() -> str:
             "",
             "## Verdict",
             "",
-            "| question | answer | table | command |",
-            "| --- | --- | --- | --- |",
+            "| question | answer | table |",
+            "| --- | --- | --- |",
             *rows,
             "",
             f"{peers_page.sampler_note(made['pairs'])} Systems with the repaired sampler have {repaired_runs()}, others"
@@ -426,7 +425,7 @@ def page() -> str:
             "",
             "## Commands",
             "",
-            "Each command is `python -m benchmarks.` and what the table says, its output kept as"
+            "The table NAME is of `python -m benchmarks.NAME --json` (`monotone` with `--no-learner`), its output kept as"
             " `benchmarks/results/NAME.json` (`peers` writes its own). `python -m benchmarks.page` then writes this page,"
             " its tables and the figures of other pages. TV is total variation, W1/σ the earth mover's distance in standard"
             " deviations; the [glossary](glossary.md) has the rest. [Decision 24](decisions/0024-benchmark-tables.md) says"
