@@ -180,7 +180,7 @@ def peers_verdict() -> str:
     held = made["held_out"]
     return (
         f"{_won(made['won'], made['compared'])} of table and ε that its constants were chosen on, and"
-        f" {_won(held['won'], held['compared'])} held out, by the mean of eight measures{mark('peers')}"
+        f" {_won(held['won'], held['compared'])} held out{where_held_out_ran()}, by the mean of eight measures{mark('peers')}"
     )
 
 
@@ -346,7 +346,9 @@ def losses() -> list[str]:
         lines.append(f"No win is claimed over systems that gave no result: {stopped}.")
     absent = not_held_out()
     if absent:
-        lines.append(f"On the tables held out these gave no result, so nothing is claimed over them there: {absent}.")
+        lines.append(
+            f"On the tables held out these gave no result, so nothing is claimed over them there: {'; '.join(absent)}."
+        )
     missed = [name for name, met in adult_line("as it is")["met"].items() if not met]
     if missed:
         lines.append(f"Adult misses the targets that were set for it beforehand in {', '.join(missed)}.")
@@ -366,15 +368,25 @@ def losses() -> list[str]:
     return lines
 
 
-def not_held_out() -> str:
-    """Ranked systems that ran on no table that was held out."""
+def others() -> list[str]:
+    """Ranked systems of others that take part."""
+    return [name for name, system in SYSTEMS.items() if system.ranked and not system.ours and not system.not_here]
+
+
+def not_held_out() -> list[str]:
+    """Those that gave no result on any table that was held out."""
     ran = {
         name
         for pair in result("peers")["held_out"]["pairs"]
         for name, entry in pair["systems"].items()
         if entry["status"] == "done"
     }
-    return ", ".join(n for n, system in SYSTEMS.items() if system.ranked and not system.not_here and n not in ran)
+    return [name for name in others() if name not in ran]
+
+
+def where_held_out_ran() -> str:
+    absent, every = len(not_held_out()), len(others())
+    return f", where {every - absent} of {every} systems ran" if absent else ""
 
 
 def repaired_runs() -> str:
@@ -416,7 +428,7 @@ def page() -> str:
             *rows,
             "",
             f"{peers_page.sampler_note(made['pairs'])} Systems with the repaired sampler have {repaired_runs()}, others"
-            f" up to {made['runs_asked_for']}; the best of fifteen is partly luck. Who takes part, with versions,"
+            f" up to {made['runs_asked_for']}; the best of {len(others())} is partly luck. Who takes part, with versions,"
             " guarantees and costs: [systems.csv](benchmarks/systems.csv).",
             "",
             "## Losses",
@@ -454,7 +466,7 @@ def of_readme() -> str:
             "Against MST, AIM and PrivBayes of smartnoise, OpenDP and dpmm, DataSynthesizer and privlib"
             " (`python -m benchmarks.peers`) ours is ahead by the mean of eight measures",
             f"{_won(made['won'], made['compared'])} of table and ε that its constants were chosen on and"
-            f" {_won(made['held_out']['won'], made['held_out']['compared'])} held out{mark('peers')}.",
+            f" {_won(made['held_out']['won'], made['held_out']['compared'])} held out{where_held_out_ran()}{mark('peers')}.",
             f"It is **behind in what a learner reaches** (AUC) in {auc[0][0]} of {auc[0][1]} and {auc[1][0]} of"
             f" {auc[1][1]}. Systems on mbi 1.1.0 take part with its faulty sampler repaired, {repaired_runs()}.",
             "[docs/benchmarks.md](docs/benchmarks.md) has the picture, the losses, all tables and the commands.",
