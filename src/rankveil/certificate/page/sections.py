@@ -12,7 +12,7 @@ from rankveil.declare.unit import Unit
 from rankveil.meaning import LARGE
 
 _ROWS_OF = {
-    "synthetic": "The rows are made up: they were drawn from counts with noise. No row belongs to a person.",
+    "synthetic": "The rows are made up: they were drawn from counts with noise. No row is that of a person.",
     "aligned": "Every row still belongs to one record of the table. Its values were changed at random.",
     "laplace": "Every row still belongs to one record of the table. Each of its values got noise of its own.",
     "unlinked": "Each column was put in a random order of its own: values side by side do not belong together.",
