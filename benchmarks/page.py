@@ -32,6 +32,11 @@ BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 PAPER = "published:individual-ranking"
 # Results of models that were changed since, by the first digits of the file's SHA-256: new results lose the mark.
 OLDER = {
+    "620d243c8ca8": "of the model before decision 42",  # adult
+    "f5f8b7485f58": "of the model before decision 42",  # ceiling
+    "ea25a631b879": "of the model before decision 42",  # dense
+    "1df809bf1ff7": "of the model before decision 42",  # dense-add-remove
+    "96dc380155bd": "of the model before decision 42",  # ablation
     "2d3722eb92b8": "of the model before decision 41",  # peers
     "192553dbbc41": "of the model before decision 41",  # monotone
     "ad8f91183d86": "of the model before decision 41",  # coverage
@@ -224,7 +229,7 @@ def adult_verdict() -> str:
     plain, targeted = (adult_line(name)["figures"] for name in ("as it is", 'with target = "income"'))
     return (
         f"1-way TV {plain['1-way TV']:.4f}, 2-way TV {plain['2-way TV']:.3f}, W1/σ {plain['W1/σ']:.4f}, AUC"
-        f" {plain['AUC']:.3f} ({targeted['AUC']:.3f} where the plan names the target)"
+        f" {plain['AUC']:.3f} ({targeted['AUC']:.3f} where the plan names the target){mark('adult')}"
     )
 
 
@@ -250,7 +255,7 @@ def dense_verdict() -> str:
 
     return (
         f"at or below its published error in {listed(result('dense-add-remove'))} cells (subsets of 3, 4, 5 columns)"
-        f" with its neighbours, in {listed(result('dense'))} with the stronger promise"
+        f" with its neighbours, in {listed(result('dense'))} with the stronger promise{mark('dense')}"
     )
 
 
@@ -310,7 +315,7 @@ def ablation_verdict() -> str:
     most = [f"{worst[role][role]['2-way TV']:.2f} times with “{worst[role]['rule']}”" for role in worst]
     return (
         f"2-way TV grows at most {most[0]} where they were chosen, {most[1]} elsewhere; {small} of {len(lines)} change it"
-        " there by less than 1 %"
+        f" there by less than 1 %{mark('ablation')}"
     )
 
 
@@ -459,9 +464,9 @@ def of_readme() -> str:
             f"On Adult (15 columns, ε = 1, δ = 1e-9, mean of {runs} releases) `synthetic` has a 1-way total variation of"
             f" {plain['1-way TV']:.4f} and a 2-way one of {plain['2-way TV']:.3f};",
             f"a classifier taught by the release has an AUC of {plain['AUC']:.3f} on real data that were held out,"
-            f" {targeted['AUC']:.3f} where the plan names the target (`python -m benchmarks.adult`).",
+            f" {targeted['AUC']:.3f} where the plan names the target (`python -m benchmarks.adult`{mark('adult')}).",
             f"On diamonds a learner's R² is {', '.join(learnt)} at ε = 1, 10, 1000; the table itself gives"
-            f" {ceiling_of('diamonds', '1000')['learner of the table']:.2f} (`python -m benchmarks.ceiling`).",
+            f" {ceiling_of('diamonds', '1000')['learner of the table']:.2f} (`python -m benchmarks.ceiling`{mark('ceiling')}).",
             "",
             "Against MST, AIM and PrivBayes of smartnoise, OpenDP and dpmm, DataSynthesizer and privlib"
             " (`python -m benchmarks.peers`) ours is ahead by the mean of eight measures",

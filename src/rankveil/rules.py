@@ -26,9 +26,8 @@ CELLS_PER_ROOT_REACH = 2.5
 FEWEST_CELLS = 6
 """Cells of a wide column, at least."""
 
-LOOK_INTO_FROM = {"epsilon": 1000, "rho": 300}
-"""Records per deviation of noise from which a wide column's cells with large counts are divided; below, levels that
-share the budget cost more than they show. With pure ε a part of the budget is worth its square less than with δ."""
+LARGEST_HEAVY_CELL = 0.25
+"""Of the records: a cell this heavy must be worth dividing, or none is and all of the share goes to the cells."""
 
 FOR_CELLS = Fraction(85, 100)
 """Part of the share for cells that are counted whatever the answers, where those with large counts are divided."""
@@ -48,6 +47,9 @@ FOR_PIECES = Fraction(2, 3)
 PIECES, SEARCH_PIECES = 6, 32
 """Pieces of a cell with a large count, and on levels of the search: more pieces cost no budget, more levels do. With
 32 at once 1-way TV is 1.1 of today's on EIA and 0.96 on tables that report, a learner's loss on Adult 1.1."""
+
+FOR_DIGITS = Fraction(1, 20)
+"""Part of a wide column's share for its last digits, by which round numbers are known: few counts, each of many."""
 
 SHARE_GROWS_UNTIL = 40
 """Values of a column up to which its part of the budget grows."""
@@ -175,6 +177,12 @@ FOR_ROWS = Fraction(1, 50)
 INTEREST = 4.0
 """How many times a table counts that the plan is interested in."""
 
+LEAST_SHARE_OF_A_DIGIT = 0.1
+"""Of the records: a last digit this frequent should stand out of the noise, or last digits are not asked for."""
+
+PLAINLY_ROUND = 1.5
+"""Times that a number's last digit makes it likelier than others, from which it is a round number."""
+
 FEWEST_YES_NO = 3
 """Yes/no columns from which parities replace tables: with two, a parity is half of a table."""
 
@@ -189,6 +197,7 @@ MENDING_SWEEPS, FEW_BREAK = 50, 0.01  # of moves of rows that break rules, befor
 
 MOST_CELLS = 128  # of a wide column by itself: beyond, those with large counts are divided; a fit costs the cube of it
 FEWEST_BASE_CELLS, MOST_BASE_CELLS = 16, 255  # of a column of numbers
+MOST_ROUND_CODES = 1 << 14  # of a column that get a mass of their own for being round
 MOST_PAIR_CELLS = 1 << 23  # of all two-way tables together
 TRIPLES_PER_COLUMN = 12  # candidates of the second round ...
 MOST_COUNTED = 200_000_000  # ... and rows times candidates, of which two per column are counted in any case
@@ -235,8 +244,9 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "no proposals given other columns": {"CONDITIONAL_PROPOSALS": 0},
     "no settling": {"SETTLING_SWEEPS": 0},
     "no groups of single values": {"GROUPS_FROM": {"epsilon": 10**9, "rho": 10**9}},
-    "cells with large counts are not divided": {"LOOK_INTO_FROM": {"epsilon": 10**12, "rho": 10**12}},
+    "cells with large counts are not divided": {"LARGEST_HEAVY_CELL": 0.0},
     "even axes only": {"AXIS_EVEN": 1.0},
+    "last digits are not asked for": {"LEAST_SHARE_OF_A_DIGIT": 0.0},
     "equal shares of all columns": {"SHARE_GROWS_UNTIL": 1},
     "cells with small counts stay by themselves": {"LEAST_MASS": 0.0},
     "no parities of three": {"WORTH_OF_TRIPLES": 0.0},
