@@ -1,7 +1,7 @@
 """Seconds and memory of a `synthetic` release against the number of rows, beside three floors of the same run.
 
     python -m benchmarks.scale --rows 10000000 [--json] [--folder FOLDER] [--repeats 3]
-    python -m benchmarks.scale --write-docs [--largest 10000000]
+    python -m benchmarks.scale [--largest 10000000] --json > benchmarks/results/scale.json
     python -m benchmarks.scale --against FOLDER --rows 1000000 [--repeats 3]
 
 A table of eight mixed columns (four floats, one with nulls; two integers; texts of 10 and of 2000 labels) is written
@@ -40,9 +40,6 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "benchmarks.md"
-FIGURE = ROOT / "docs" / "figures" / "scale.svg"
-BEGIN, END = "<!-- scale: begin -->", "<!-- scale: end -->"
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 IN_MEMORY_UP_TO = 20_000_000  # rows: beyond, the floors that hold the table in memory are left out
 K = 50
@@ -370,13 +367,6 @@ def figure(results: list[dict[str, Any]]) -> str:
     return drawn(spec)[0]
 
 
-def write_docs(results: list[dict[str, Any]]) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.split(BEGIN)[0], page.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{summary(results)}\n\n{END}{after}", encoding="utf-8")
-    FIGURE.write_text(figure(results), encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Seconds and memory against the number of rows.")
     parser.add_argument("--rows", type=int, nargs="*", help="numbers of rows (10000 to --largest, times ten)")
@@ -384,7 +374,6 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where tables are kept (a temporary folder that is removed)")
     parser.add_argument("--repeats", type=int, default=3, help="the best of so many counts")
     parser.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several sizes")
-    parser.add_argument("--write-docs", action="store_true", help="put table and figure into docs/benchmarks.md")
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, to be compared with this one")
     parser.add_argument("--child", choices=["passes", *WORK], help=argparse.SUPPRESS)
     parser.add_argument("--table", type=Path, help=argparse.SUPPRESS)
@@ -405,8 +394,6 @@ def main() -> None:
         results = [measure(folder, size, options.repeats) for size in sizes]
     shown = results[0] if len(results) == 1 else results
     print(json.dumps(shown, indent=2) if options.json else summary(results))
-    if options.write_docs:
-        write_docs(results)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How often intervals cover the truth: releases with replicate weights, and some 200 estimates of five kinds from each.
 
     python -m benchmarks.coverage [--runs 20] [--replicates 20] [--workers 2] [--minutes 80] [--out FILE]
-    python -m benchmarks.coverage.page     # docs/estimates.md from benchmarks/results/coverage.json
+    python -m benchmarks.page     # docs/estimates.md from benchmarks/results/coverage.json
 
 Adult and NLTCS have chosen what was to choose (the prior's part in a replicate, rules.MOST_UNMEASURED; seeds from 101
 on); diamonds and a made population report. Of tables the truth is the table itself; of the made population, from which

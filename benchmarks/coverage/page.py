@@ -1,11 +1,10 @@
-"""The tables of docs/estimates.md, from benchmarks/results/coverage.json: run `python -m benchmarks.coverage.page`.
+"""The tables of docs/estimates.md, from benchmarks/results/coverage.json: `python -m benchmarks.page` writes them.
 
 Each stands between two comments that name it. The sentences around them are written by people.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,14 +13,13 @@ from benchmarks.coverage.questions import KINDS
 from benchmarks.packages import ROOT
 
 PAGE = ROOT / "docs" / "estimates.md"
-RESULTS = ROOT / "benchmarks" / "results" / "coverage.json"
 LEAST, MOST, LEAST_OF_ALL, WIDEST = 92, 98, 90, 1.5  # percent covered: of measured kinds, of all others; width / oracle
 
 
-def written(page: str, found: dict[str, Any]) -> str:
-    """The page with its tables."""
+def written(page: str, found: dict[str, Any], mark: str = "") -> str:
+    """The page with its tables; `mark`: what is to be known of the figures."""
     cells = found["cells"]
-    tables = {"runs": _runs(found), "kinds": _kinds(cells), "settings": _settings(cells), "aims": _aims(cells),
+    tables = {"runs": _runs(found, mark), "kinds": _kinds(cells), "settings": _settings(cells), "aims": _aims(cells),
               "dry run": _dry_run(found["beside expected"])}  # fmt: skip
     for name, text in tables.items():
         begin, end = f"<!-- coverage: {name} -->", "<!-- end -->"
@@ -31,10 +29,10 @@ def written(page: str, found: dict[str, Any]) -> str:
     return page
 
 
-def _runs(found: dict[str, Any]) -> str:
+def _runs(found: dict[str, Any], mark: str) -> str:
     numbers = sorted({cell["releases"] for cell in found["cells"] if cell["epsilon"] != "all"})
     releases = " or ".join(map(str, numbers))
-    return f"**{releases} releases of each setting** (seeds from 1 on), {found['replicates']} replicates each."
+    return f"**{releases} releases of each setting** (seeds from 1 on), {found['replicates']} replicates each{mark}."
 
 
 def _cells(cells: Iterable[dict[str, Any]], **wanted: Any) -> list[dict[str, Any]]:
@@ -126,12 +124,3 @@ def _percent(share: float | None) -> str:
 
 def _ratio(number: float | None) -> str:
     return "" if number is None else f"{number:.2f}"
-
-
-def main() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(written(page, json.loads(RESULTS.read_text(encoding="utf-8"))), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -50,7 +50,7 @@ class AccuracyFigure(_Part):
 
 
 class AccuracyStatement(_Part):
-    """What was published about the accuracy of the release, at a price of its own."""
+    """What was published about the accuracy of the release, for an ε of its own."""
 
     created: datetime
     statement: str
@@ -58,7 +58,7 @@ class AccuracyStatement(_Part):
     together_epsilon: str = Field(description="The release, earlier statements and this one together, by T2.")
     together_delta: str
     theorems: tuple[str, ...] = Field(description="Ids of what carries it: rankveil explain prints them.")
-    ledger_entry: int | None = Field(description="The entry of the ledger that paid for it; null for tests.")
+    ledger_entry: int | None = Field(description="The entry of the ledger that holds it; null for tests.")
     ledger_receipt: str | None
     figures: tuple[AccuracyFigure, ...] = Field(min_length=1)
 

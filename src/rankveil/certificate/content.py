@@ -37,7 +37,7 @@ class Share(_Part):
     column: str
     mechanism: str
     epsilon: str | None = Field(
-        description="Exact share of ε as a decimal or fraction; null if paid in ρ or not private."
+        description="Exact share of ε as a decimal or fraction; null if the share is in ρ or not private."
     )
     rho: str | None = Field(description="Exact share of ρ, with a δ only; what ρ is says `accounting`.")
     scale: str | None = Field(description="Exact scale of the noise on the column's axis (labels: semantic distance).")
@@ -191,7 +191,7 @@ class PlanNote(_Part):
 
 
 class LedgerNote(_Part):
-    """The entry that paid for the release."""
+    """The entry of the ledger that holds the release."""
 
     entry: int
     receipt: str | None = Field(None, description="Drawn at random and noted with the entry.")
@@ -259,7 +259,7 @@ class WeightsNote(_Part):
 
 
 class Certificate(_Part):
-    """What a release promises, for whom, by which theorem and at what price: certificate.json, written for the public.
+    """What a release promises, for whom, by which theorem, and how the budget was used: certificate.json, for everyone.
 
     >>> certificate = rv.release(people, plan).certificate
     >>> certificate.method, certificate.epsilon, certificate.rows
@@ -326,7 +326,7 @@ class Certificate(_Part):
     weights: WeightsNote | None = Field(None, description="Replicate weights beside the release, if there are any.")
     signed: SignerNote | None = Field(None, description="Whose key has signed the release; null if nobody's has.")
     published_accuracy: tuple[AccuracyStatement, ...] | None = Field(
-        None, description="How far the release is from its table, with noise: what was published of it, and its price."
+        None, description="How far the release is from its table, with noise: what was published of it, and its ε."
     )
 
     @model_validator(mode="before")

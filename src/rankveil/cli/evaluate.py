@@ -43,7 +43,7 @@ _WORST = 3
 @click.option(
     "--publish",
     is_flag=True,
-    help="Instead: measure a few figures with noise, pay for them from the ledger, and add them to the certificate.",
+    help="Instead: measure a few figures with noise, for an ε that the ledger notes, and add them to the certificate.",
 )
 @click.option("--epsilon", help="With --publish: what these figures may cost, beside the release.")
 @click.option(

@@ -1,4 +1,4 @@
-"""Accuracy of a release, published: measured with noise, paid from the ledger, put on the certificate.
+"""Accuracy of a release, published: measured with noise, entered in the ledger first, put on the certificate.
 
 Guarantee    The figures are ε-DP for whom the plan protects, beside what the release has cost. The spend is in the
              ledger, under the same identities as a release, before noise is drawn, and is not given back. The

@@ -2,7 +2,7 @@
 
 Guarantee    Reads measurements, n and the plan; sees no data and draws nothing.
 Steps        The finest cells of the levels that cover a column; which of them stand out as spikes; a curve that is
-             likely before they are believed (prior.py); one density for all of them (density.py); the levels of the
+             likely a priori (prior.py); one density for all of them (density.py); the levels of the
              search divide its cells further; last digits say which codes are round (digits.py). Labels and columns of
              few values: labels.py.
 """
@@ -254,9 +254,9 @@ def _with_digits(each: ColumnMeasurement, segments: Segments) -> Segments:
 
 
 def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
-    """Segments that a level looked into, in its pieces.
+    """Segments that a level divided, in its pieces.
 
-    What is expected of a piece follows the density around it; counts are believed as far as those of the whole level
+    What is expected of a piece follows the density around it; counts weigh as much as those of the whole level
     differ from that by more than noise; pieces that stand out by themselves keep what was counted.
     """
     of = np.searchsorted(segments.low, level.low, side="right") - 1

@@ -1,4 +1,4 @@
-"""Measurements -> Model: one fit to all that was measured, each measurement believed as far as its noise allows.
+"""Measurements -> Model: one fit to all that was measured, each measurement weighted by its noise.
 
 Post-processing (T1): reads measurements, which are released, and nothing else. The model is a set of weighted rows of
 base cells with the columns' marginals, from which any number of rows can be drawn; and the parameters of the log-linear

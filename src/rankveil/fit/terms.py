@@ -5,7 +5,7 @@ table that the row lies in. `Term.step` moves a table's parameters towards the m
 
     - sum over cells (measured - fitted)² / 2 variance  -  the prior's distance of the parameters from zero
 
-so each measurement is believed as far as its noise allows. The prior (departures.py) is estimated from the table
+so each measurement counts by its variance. The prior (departures.py) is estimated from the table
 itself: a table of mere noise gets parameters near zero, which is independence given what the other tables say.
 """
 

@@ -69,7 +69,7 @@ class Question:
     """What a column is asked whatever the answers, in public terms: follows from the plan, n and the price."""
 
     levels: tuple[tuple[Edges, Noise], ...]  # edges of cells and the noise on each count, coarse to fine
-    below: Price | None  # for levels inside heavy cells; None where nothing is looked into
+    below: Price | None  # for levels inside heavy cells; None where nothing is divided
     digits: tuple[LastDigits, Noise] | None = None
 
     @property
@@ -123,7 +123,7 @@ def column_note(column: Column, rows: int, price: Price) -> Mechanism:
     asked = first_question(column, rows, price)
     single = asked.cells == Axis.of(column).size
     groups = f" and {len(asked.levels[0][0]) - 1} groups" if len(asked.levels) > 1 else ""
-    below = ", heavy cells looked into" if asked.below is not None else ""
+    below = ", cells with large counts divided" if asked.below is not None else ""
     digits = f", {asked.digits[0].count} last digits" if asked.digits is not None else ""
     what = f"histogram{groups}" if single else f"counts of {asked.cells} cells{groups}{below}{digits}"
     theorems = ("T13", "T14") if asked.below is not None else ("T13",) if groups else ("T12",)

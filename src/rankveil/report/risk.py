@@ -96,6 +96,9 @@ def _short(each: AttackRisk) -> str:
     return f"{each.column}, own row" if each.attack == "own row" else each.column
 
 
+_LEAST_DRAWN = -0.25  # what lies further to the left is drawn here; the table has the figures
+
+
 def specification(result: Risk) -> dict[str, Any]:
     """Risks with their ranges, beside the limits."""
     attacks = [each for criterion in CRITERIA for each in result.of(criterion)]
@@ -106,8 +109,8 @@ def specification(result: Risk) -> dict[str, Any]:
             {
                 "attack": _short(each),
                 "criterion": each.criterion,
-                "risk": each.risk,
-                "low": max(low, -0.25),
+                "risk": max(each.risk, _LEAST_DRAWN),
+                "low": max(low, _LEAST_DRAWN),
                 "high": high,
                 "limit": each.limit,
                 "label": f"{each.risk:.2f}",

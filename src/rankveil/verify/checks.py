@@ -302,7 +302,7 @@ def _budget(read: Certificate) -> str:
     epsilon, delta = _stated(read)
     for share in read.shares:
         if share.epsilon is None and share.rho is None:
-            raise Fails(f"a share of {share.column!r} has no price, so it is not private")
+            raise Fails(f"a share of {share.column!r} has neither ε nor ρ, so it is not private")
         if any((amount := _number(text)) is not None and amount < 0 for text in (share.epsilon, share.rho)):
             raise Fails(f"a share of {share.column!r} is negative")
         if (share.rho is not None) != (delta > 0) or (share.epsilon is not None) != (delta == 0):

@@ -13,7 +13,7 @@ from rankveil.meaning import LARGE
 from rankveil.published_accuracy import AccuracyFigure
 
 _ROWS_OF = {
-    "synthetic": "The rows are made up: they were drawn from counts with noise. No row belongs to a person.",
+    "synthetic": "The rows are made up: they were drawn from counts with noise. No row is that of a person.",
     "aligned": "Every row still belongs to one record of the table. Its values were changed at random.",
     "laplace": "Every row still belongs to one record of the table. Each of its values got noise of its own.",
     "unlinked": "Each column was put in a random order of its own: values side by side do not belong together.",
@@ -219,7 +219,7 @@ def accuracy(certificate: Certificate) -> str:
 
 
 def _measured(certificate: Certificate) -> list[str]:
-    """Figures that were published with noise, at a price of their own."""
+    """Figures that were published with noise, for an ε of their own."""
     said = []
     for place, each in enumerate(certificate.published_accuracy or (), start=1):
         rows = [[_compared(one), f"{one.value}", f"{one.lower} to {one.upper}"] for one in each.figures]
