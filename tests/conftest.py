@@ -18,6 +18,10 @@ from tests.support import Ran, plan_text
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+# Compiled modules are kept, whatever the environment says: else every command that a test starts compiles the package.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # One example on a busy two-core machine may take long without anything being wrong.
 settings.register_profile("rankveil", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("rankveil")
@@ -27,6 +31,14 @@ settings.load_profile("rankveil")
 _TOGETHER = ("tests/engines/test_spark", "tests/browser/", "tests/crash/")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """A worker that dies is not replaced: with tests that stay together, pytest-xdist 3.8 then waits for ever."""
+    if config.pluginmanager.hasplugin("xdist"):
+        config.option.maxworkerrestart = "0"
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Which tests stay together. (The mark `xdist_group` of pytest-xdist 3.8 does nothing under pytest 9.2.)"""
     from xdist.scheduler import LoadScopeScheduling
