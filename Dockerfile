@@ -1,0 +1,28 @@
+# The command `rankveil` with all formats, reports, signatures and the learners of evaluations; Spark is left to its cluster.
+#
+#   docker build --tag rankveil .
+#   docker run --rm --network none --user "$(id -u):$(id -g)" --volume "$PWD:/work" \
+#       --volume "$HOME/.local/share/rankveil:/ledger" rankveil release people.csv --plan plan.toml --out 2031-q1/
+FROM python:3.11-slim AS build
+WORKDIR /source
+COPY requirements.lock pyproject.toml README.md LICENSE ./
+COPY src ./src
+COPY examples ./examples
+# Of the lock, what these extras need, by its hashes. The wheel is built here, so its own hash is taken here.
+RUN python -m venv /opt/rankveil \
+    && /opt/rankveil/bin/pip wheel --no-cache-dir --no-deps --wheel-dir wheels . \
+    && sha256sum wheels/*.whl | sed 's|\(.*\)  \(.*\)|rankveil[duckdb,evaluate,excel,postgres,report,sign,spss,web] @ file:///source/\2 --hash=sha256:\1|' > wanted.txt \
+    && /opt/rankveil/bin/pip install --no-cache-dir --constraint requirements.lock --requirement wanted.txt
+
+FROM python:3.11-slim
+COPY --from=build /opt/rankveil /opt/rankveil
+# The ledger must outlive the container: mount a folder at /ledger, always the same one.
+ENV PATH=/opt/rankveil/bin:$PATH \
+    PYTHONUTF8=1 \
+    RANKVEIL_LEDGER=/ledger/ledger.sqlite
+RUN useradd --create-home --uid 1000 rankveil && mkdir /ledger /work && chown rankveil /ledger /work
+USER 1000
+WORKDIR /work
+VOLUME ["/ledger"]
+ENTRYPOINT ["rankveil"]
+CMD ["--help"]
