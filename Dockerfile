@@ -8,11 +8,11 @@ WORKDIR /source
 COPY requirements.lock pyproject.toml README.md LICENSE ./
 COPY src ./src
 COPY examples ./examples
-# Of the lock, what these extras need, by its hashes. The wheel is built here, so its own hash is taken here.
+# The lock's versions, of what these extras need. It also holds what tests need, so it constrains and is not installed.
 RUN python -m venv /opt/rankveil \
-    && /opt/rankveil/bin/pip wheel --no-cache-dir --no-deps --wheel-dir wheels . \
-    && sha256sum wheels/*.whl | sed 's|\(.*\)  \(.*\)|rankveil[duckdb,evaluate,excel,postgres,report,sign,spss,web] @ file:///source/\2 --hash=sha256:\1|' > wanted.txt \
-    && /opt/rankveil/bin/pip install --no-cache-dir --constraint requirements.lock --requirement wanted.txt
+    && sed -n 's/^\([a-z0-9._-]*==[^ ]*\).*/\1/p' requirements.lock > versions.txt \
+    && /opt/rankveil/bin/pip install --no-cache-dir --constraint versions.txt \
+        ".[duckdb,evaluate,excel,postgres,report,sign,spss,web]"
 
 FROM python:3.11-slim
 COPY --from=build /opt/rankveil /opt/rankveil

@@ -19,8 +19,6 @@ from rankveil.fit.terms import Cells, Index, Term
 from rankveil.measure.measurements import Floats
 from rankveil.noise import Sampler
 
-Tension = Callable[[Floats], Floats]  # see Term.tension
-
 
 @dataclass
 class RowSet:
