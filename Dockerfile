@@ -1,8 +1,6 @@
-# The command `rankveil` with all formats, reports, signatures and the learners of evaluations; Spark is left to its cluster.
+# The command `rankveil` with every extra but Spark.
 #
-#   docker build --tag rankveil .
-#   docker run --rm --network none --user "$(id -u):$(id -g)" --volume "$PWD:/work" \
-#       --volume "$HOME/.local/share/rankveil:/ledger" rankveil release people.csv --plan plan.toml --out 2031-q1/
+# docs/install.md says how it is used.
 FROM python:3.11-slim AS build
 WORKDIR /source
 COPY requirements.lock pyproject.toml README.md LICENSE ./

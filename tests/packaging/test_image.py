@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import REPOSITORY
 
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
-INSTRUCTION = re.compile(r"^([A-Z]+) (.*(?:\\\n.*)*)$", re.MULTILINE)
+INSTRUCTION = re.compile(r"^([A-Z]+) ((?:.*\\\n)*.*)$", re.MULTILINE)
 INSTRUCTIONS = INSTRUCTION.findall(re.sub(r"^#.*\n", "", DOCKERFILE, flags=re.MULTILINE))
 
 
