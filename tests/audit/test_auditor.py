@@ -148,13 +148,15 @@ def test_the_command_finds_a_sound_method_consistent(cli: Callable[..., Ran]) ->
 
 
 def test_all_methods_come_out_as_the_theory_says_and_share_one_false_alarm_rate(cli: Callable[..., Ran]) -> None:
+    """Drawn afresh. Bounds of sound methods are exact, above 0.99, but for `laplace`: 0.78 with a deviation of 0.03."""
     ran = cli("audit", "--all", "--runs", "60", "--json")
     assert ran.code == 0
     methods = json.loads(ran.out)["methods"]
     assert [entry["method"] for entry in methods] == list(METHODS)
     for entry in methods:
-        assert entry["verdict"] == ("consistent" if METHODS[entry["method"]].differentially_private else "refuted")
-        assert entry["verdict"] == "refuted" or entry["lower_bound"] <= entry["claimed_epsilon"] * (1 + 1e-6)
+        sound = METHODS[entry["method"]].differentially_private
+        assert entry["verdict"] == ("consistent" if sound else "refuted")
+        assert not sound or 0.6 < entry["lower_bound"] / entry["claimed_epsilon"] <= 1 + 1e-6
     assert sum(case["kind"] == "sampled" for entry in methods for case in entry["cases"]) <= MOST_TESTS
     assert math.isclose(ALPHA_PER_TEST * MOST_TESTS, FALSE_ALARM)
 
