@@ -1,7 +1,8 @@
 """Seconds and memory of a `synthetic` release against the number of rows, beside three floors of the same run.
 
     python -m benchmarks.scale --rows 10000000 [--json] [--folder FOLDER] [--repeats 3]
-    python -m benchmarks.scale --write-docs [--largest 10000000]
+    python -m benchmarks.scale [--largest 10000000] --json > benchmarks/results/scale.json
+    python -m benchmarks.scale --against FOLDER --rows 1000000 [--repeats 3]
 
 A table of eight mixed columns (four floats, one with nulls; two integers; texts of 10 and of 2000 labels) is written
 once to FOLDER as one Parquet file with ordinary settings. Everything is measured in processes of its own:
@@ -13,6 +14,9 @@ once to FOLDER as one Parquet file with ordinary settings. Everything is measure
 - pandas       the same with pandas
 
 Decode and statistics take turns, and the best of the repeats counts for each, as for all the others.
+
+`--against` compares releases of the same file by this checkout and by another one, such as a git worktree of an older
+commit, in turns: processor time of the whole process, start-up included, and peak memory.
 """
 
 from __future__ import annotations
@@ -36,9 +40,6 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "benchmarks.md"
-FIGURE = ROOT / "docs" / "figures" / "scale.svg"
-BEGIN, END = "<!-- scale: begin -->", "<!-- scale: end -->"
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 IN_MEMORY_UP_TO = 20_000_000  # rows: beyond, the floors that hold the table in memory are left out
 K = 50
@@ -257,7 +258,9 @@ def child(work: str, path: Path, repeats: int) -> dict[str, Any]:
         return measure_passes(path, repeats)
     with tempfile.TemporaryDirectory(dir=path.parent) as out:
         WORK[work](path, Path(out))
-    return {"peak_rss_mb": _peak_mb()}
+    import rankveil
+
+    return {"peak_rss_mb": _peak_mb(), "cpu_s": sum(os.times()[:4]), "package": str(Path(rankveil.__file__).resolve())}
 
 
 def in_own_process(work: str, path: Path, repeats: int) -> dict[str, Any]:
@@ -285,6 +288,27 @@ def measure(folder: Path, rows: int, repeats: int) -> dict[str, Any]:
         found[f"{floor}_s"] = None if report is None else report["seconds"]
         found[f"{floor}_peak_rss_mb"] = None if report is None else report["peak_rss_mb"]
     return found
+
+
+# Against another checkout
+
+
+def against(other: Path, folder: Path, rows: int, repeats: int) -> dict[str, Any]:
+    """Releases of the same file by the two checkouts, in turns."""
+    path = table_of(folder, rows)
+    found: dict[str, list[dict[str, Any]]] = {"other": [], "this": []}
+    for _ in range(repeats):
+        for name, checkout in (("other", other), ("this", ROOT)):
+            command = [sys.executable, "-m", "benchmarks.scale", "--child", "release", "--table", str(path)]
+            made = {**os.environ, "PYTHONPATH": str(checkout / "src")}
+            done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, env=made)
+            report = json.loads(done.stdout)
+            if not Path(report["package"]).is_relative_to(checkout):
+                raise SystemExit(f"{checkout} holds no src/rankveil: {report['package']} would be measured")
+            found[name].append(report)
+    seconds = {name: min(each["cpu_s"] for each in reports) for name, reports in found.items()}
+    peaks = {name: max(each["peak_rss_mb"] for each in reports) for name, reports in found.items()}
+    return {"rows": rows, "cpu_s": seconds, "peak_rss_mb": peaks, "ratio": seconds["this"] / seconds["other"]}
 
 
 # The summary
@@ -343,13 +367,6 @@ def figure(results: list[dict[str, Any]]) -> str:
     return drawn(spec)[0]
 
 
-def write_docs(results: list[dict[str, Any]]) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.split(BEGIN)[0], page.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{summary(results)}\n\n{END}{after}", encoding="utf-8")
-    FIGURE.write_text(figure(results), encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Seconds and memory against the number of rows.")
     parser.add_argument("--rows", type=int, nargs="*", help="numbers of rows (10000 to --largest, times ten)")
@@ -357,7 +374,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where tables are kept (a temporary folder that is removed)")
     parser.add_argument("--repeats", type=int, default=3, help="the best of so many counts")
     parser.add_argument("--json", action="store_true", help="print JSON: an object, or a list for several sizes")
-    parser.add_argument("--write-docs", action="store_true", help="put table and figure into docs/benchmarks.md")
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, to be compared with this one")
     parser.add_argument("--child", choices=["passes", *WORK], help=argparse.SUPPRESS)
     parser.add_argument("--table", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -367,11 +384,16 @@ def main() -> None:
     sizes = options.rows or [size for size in SIZES if size <= options.largest]
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary)).resolve()
+        if options.against:
+            print(
+                json.dumps(
+                    [against(options.against.resolve(), folder, size, options.repeats) for size in sizes], indent=2
+                )
+            )
+            return
         results = [measure(folder, size, options.repeats) for size in sizes]
     shown = results[0] if len(results) == 1 else results
     print(json.dumps(shown, indent=2) if options.json else summary(results))
-    if options.write_docs:
-        write_docs(results)
 
 
 if __name__ == "__main__":

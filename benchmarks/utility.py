@@ -1,6 +1,6 @@
 """Utility of `synthetic` against the paper's method and against plain noise, at the same total ε; and its speed.
 
-    python -m benchmarks.utility [--runs 10] [--json] [--quick] [--large] [--write-docs]
+    python -m benchmarks.utility [--runs 10] [--json] [--quick] [--large]
 
 Nine cases: Census (13 columns), Adult (4 and 15 columns), each at total ε = 0.1, 1 and 10, mean over runs. All methods
 get the same plan, hence the same public bounds. `published:individual-ranking` spends nothing on linkage, is not
@@ -41,8 +41,6 @@ from rankveil.noise import SeededSource
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
-PAGE = ROOT / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- utility: begin -->", "<!-- utility: end -->"
 
 EPSILONS = ("0.1", "1", "10")
 DELTA = "1e-9"
@@ -310,27 +308,18 @@ def _short(value: float) -> str:
     return f"{value:.4f}" if value < 0.1 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
 
 
-def write_docs(text: str) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.split(BEGIN)[0], page.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Utility and speed of releases.")
     parser.add_argument("--runs", type=int, help="releases per case (10; with --quick 2)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quick", action="store_true", help="fewer runs, fewer k, fewer rows: for development")
     parser.add_argument("--large", action="store_true", help="time a release of 10 million rows too")
-    parser.add_argument("--write-docs", action="store_true", help="put the summary into docs/benchmarks.md")
     options = parser.parse_args()
     data = Path(os.environ.get("RANKVEIL_DATA", ROOT.parent / "shared" / "data"))
     runs = options.runs or (2 if options.quick else 10)
     result = run(data, runs, quick=options.quick, large=options.large)
     text = summary(result)
     print(json.dumps(result, indent=2, ensure_ascii=False) if options.json else text)
-    if options.write_docs:
-        write_docs(text)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ page = as_page(evaluation, plan, made.certificate)
 print(f"{len(page.encode()) / 1000:.0f} kB; first line: {page.splitlines()[0]}")""",
     """## 4. More rows, and what was spent
 
-Whoever keeps the model instead draws as many rows as they like, for the price of one release; `rv.Synthesizer` does the
+Whoever keeps the model instead draws any number of rows, for the budget of one release; `rv.Synthesizer` does the
 same in the manner of scikit-learn. The ledger adds up what was spent on a table, whatever it is called:""",
     """# %
 model = rv.fit(table, plan, epsilon=0.5, ledger=folder / "ledger.sqlite")

@@ -17,10 +17,10 @@ Nav = list[Any]
 # Pages in the order in which they are shown. A page that is not named here comes at the end of its part.
 TUTORIALS = ("first-release", "survey-with-codebook", "rules-and-people", "error-bars", "pandas", "large-tables",
              "for-the-officer")  # fmt: skip
-HOW_TO = ("web", "codebooks", "formats", "rules", "units", "dry-run", "evaluation", "estimates", "comparing", "risk",
-          "attack-view", "certificate-page", "signing", "replay", "scaling", "windows")  # fmt: skip
+HOW_TO = ("web", "charts", "codebooks", "formats", "rules", "units", "dry-run", "evaluation", "estimates", "comparing",
+          "risk", "attack-view", "certificate-page", "signing", "replay", "scaling", "windows")  # fmt: skip
 REFERENCE = ("plan", "cli", "python", "certificate", "exit-codes", "model", "spreadsheets")
-PROMISE = ("promise", "limits", "architecture")
+PROMISE = ("how-it-works", "promise", "limits", "architecture")
 PAPER = ("why-algorithm-1-is-not-dp", "reproduction")
 PROOFS = ("README", "setting", "basics", "noise", "counts", "ranks", "rows", "units", "methods", "attacks", "audit",
           "refuted", "paper")  # fmt: skip
@@ -50,7 +50,7 @@ def nav(docs: Path) -> Nav:
         {"The paper": _pages(docs, "", PAPER, only=PAPER)},
         *_pages(docs, "", ("benchmarks",), only=("benchmarks",)),
         *_pages(docs, "explanation", ()),
-        {"Decisions": _pages(docs, "decisions", ("README",))},
+        {"Decisions": [*_pages(docs, "decisions", ("README",)), *_pages(docs, "decisions/appendix", ())]},
     ]
     tasks = _pages(docs, "", HOW_TO, but=(*FRONT, *PROMISE, *PAPER, "benchmarks"))
     parts = {

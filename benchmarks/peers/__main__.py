@@ -47,8 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _write(options.result, result)
     text = page.summary(result)
     print(text)
-    if options.write_docs:
-        page.write(result, RESULTS / "timing.json")
 
 
 class Known:
@@ -202,7 +200,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only-timing", action="store_true", help="time and memory on Adult at ε = 1; for a quiet machine"
     )
-    parser.add_argument("--write-docs", action="store_true", help="put tables and plots into docs/")
     return parser
 
 

@@ -35,13 +35,22 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon
     return method
 
 
-def _refuse_misfit(plan: Plan, method: Method) -> None:
+def goes_with(plan: Plan, method: Method) -> bool:
+    """Whether the plan asks for nothing that this method does not do; a δ aside, which a comparison leaves out."""
+    try:
+        _refuse_misfit(plan, method, with_delta=False)
+    except PlanError:
+        return False
+    return True
+
+
+def _refuse_misfit(plan: Plan, method: Method, *, with_delta: bool = True) -> None:
     if method.needs_clusters and plan.release.k is None:
         raise PlanError(
             f"The method {method.name} forms clusters and the plan sets no k.",
             remedy="Add k to [release], for example k = 10, or give --k.",
         )
-    if plan.release.delta is not None and not method.uses_delta:
+    if with_delta and plan.release.delta is not None and not method.uses_delta:
         raise PlanError(
             f"The method {method.name} is not made for a delta.",
             remedy="Remove delta from [release]: what the method gives holds without it.",

@@ -167,7 +167,7 @@ def _without_noise(name: str, summary: str, group: Callable[[Records, int], Any]
 
 _SHARES_CLUSTER = (
     "Which rows share a cluster is visible, exactly, from which rows show equal values; one person's value decides it,"
-    " so two neighbouring tables can be told apart with certainty whatever ε is."
+    " so two neighbouring tables can be distinguished with certainty whatever ε is."
 )
 
 METHODS: dict[str, Method] = {
@@ -190,7 +190,7 @@ METHODS: dict[str, Method] = {
             has_replicates=True,
             folds_only=True,
             columns_in_table=(
-                "per column: counts of values, cells and heavy cells",
+                "per column: counts of values, cells and cells with large counts",
                 "discrete Laplace, or discrete Gaussian with δ",
                 "noisy two- and three-way tables, parities or sign products; fresh rows",
             ),
@@ -209,7 +209,7 @@ METHODS: dict[str, Method] = {
             finds_bounds=True,
             row_aligned=True,
             columns_in_table=(
-                "per column: counts of values, cells and heavy cells",
+                "per column: counts of values, cells and cells with large counts",
                 "discrete Laplace",
                 "own row: its cells through one joint channel per record",
             ),

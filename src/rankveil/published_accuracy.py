@@ -7,6 +7,7 @@ Intervals    A figure is an exact integer plus discrete Laplace noise of a known
              P(|noise| > w) = 2 q^(w+1) / (1 + q) <= 5 % and q = e^(-1/s). It says how much the noise may have moved the
              figure. It holds for each figure by itself, not for all at once.
 Cut off      A distance is not negative, and a total variation at most 1: figure and interval are cut off there.
+Rounded      To two digits of the interval's half width, its ends outwards: what people read is what the JSON says.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ class AccuracyFigure(_Part):
 
     kind: Literal["1-way TV", "2-way TV", "query"]
     condition: str | None = Field(None, description="Of a query: which rows are counted.")
-    value: float = Field(description="The figure, 0 for a perfect copy: noise / unit, cut off where it cannot be.")
-    lower: float = Field(description="The interval holds the figure without noise in at least 95 of 100 cases.")
+    value: float = Field(
+        description="The figure, 0 for a perfect copy: noisy / unit, rounded, cut off where it cannot be."
+    )
+    lower: float = Field(description="The interval holds the figure without noise in at least 95 % of cases.")
     upper: float
     noisy: int = Field(description="The integer that was protected, with its noise.")
     unit: int = Field(ge=1, description="What the integer is divided by: 2 · rows · tables, or rows for a query.")
@@ -47,7 +50,7 @@ class AccuracyFigure(_Part):
 
 
 class AccuracyStatement(_Part):
-    """What was published about the accuracy of the release, at a price of its own."""
+    """What was published about the accuracy of the release, for an ε of its own."""
 
     created: datetime
     statement: str
@@ -55,7 +58,7 @@ class AccuracyStatement(_Part):
     together_epsilon: str = Field(description="The release, earlier statements and this one together, by T2.")
     together_delta: str
     theorems: tuple[str, ...] = Field(description="Ids of what carries it: rankveil explain prints them.")
-    ledger_entry: int | None = Field(description="The entry of the ledger that paid for it; null for tests.")
+    ledger_entry: int | None = Field(description="The entry of the ledger that holds it; null for tests.")
     ledger_receipt: str | None
     figures: tuple[AccuracyFigure, ...] = Field(min_length=1)
 
@@ -72,7 +75,7 @@ def describe(figure: AccuracyFigure) -> str:
 
 
 def shown(figure: AccuracyFigure) -> str:
-    return f"{figure.value:.4f} (95 %: {figure.lower:.4f} to {figure.upper:.4f})"
+    return f"{figure.value} (95 %: {figure.lower} to {figure.upper})"
 
 
 def figure_of(
@@ -91,7 +94,10 @@ def figure_of(
     off = half_width(Fraction(scale))
     low = -math.inf if kind == "query" else 0.0
     high = 1.0 if kind != "query" and rows_public else math.inf
-    value, lower, upper = (min(max(each / unit, low), high) for each in (noisy, noisy - off, noisy + off))
+    places = min(15, max(2, 1 - math.floor(math.log10(max(off, 1) / unit))))
+    ends = (noisy, round), (noisy - off, math.floor), (noisy + off, math.ceil)
+    exact = (whole(Fraction(each, unit) * 10**places) / 10**places for each, whole in ends)
+    value, lower, upper = (min(max(each, low), high) for each in exact)
     return AccuracyFigure(
         kind=kind, condition=condition, value=value, lower=lower, upper=upper, noisy=noisy, unit=unit, tables=tables,
         epsilon=epsilon, scale=scale,
@@ -111,6 +117,6 @@ def statement_of(epsilon: str, rows_public: bool) -> str:
     share = "" if rows_public else " The number of rows is not public: counts are shares of the released rows."
     return (
         f"These figures are differentially private with ε = {epsilon}, beside what the release costs."
-        " They were drawn with noise after the release was made; an interval says how much that noise may have moved"
-        f" a figure.{share}"
+        " They were drawn with noise after the release was made; an interval holds the figure without noise in at"
+        f" least 95 % of cases.{share}"
     )

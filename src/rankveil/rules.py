@@ -26,28 +26,30 @@ CELLS_PER_ROOT_REACH = 2.5
 FEWEST_CELLS = 6
 """Cells of a wide column, at least."""
 
-LOOK_INTO_FROM = {"epsilon": 1000, "rho": 300}
-"""Records per deviation of noise from which a wide column's heavy cells are looked into; below, levels that share the
-price cost more than they show. With pure ε a part of the price is worth its square less than with δ."""
+LARGEST_HEAVY_CELL = 0.25
+"""Of the records: a cell this heavy must be worth dividing, or none is and all of the share goes to the cells."""
 
 FOR_CELLS = Fraction(85, 100)
-"""Part of the price for cells that are counted whatever the answers, where heavy ones are looked into."""
+"""Part of the share for cells that are counted whatever the answers, where those with large counts are divided."""
 
 GROUPS_FROM = {"epsilon": 72, "rho": 16}
 """Cells from which groups of them are counted too: sums over many noisy cells are worse than one noisy sum."""
 
 GROUP_SIZE, FOR_GROUPS = 8, Fraction(1, 3)
-"""Cells in a group, and the part of the cells' price that groups get."""
+"""Cells in a group, and the part of the cells' share that groups get."""
 
 HEAVY = 4.0
-"""Deviations of the next level's noise above which a cell is looked into."""
+"""Deviations of the next level's noise above which a cell is divided."""
 
 FOR_PIECES = Fraction(2, 3)
-"""Part of the rest for the pieces of heavy cells; what is left searches for single codes."""
+"""Part of the rest for the pieces of cells with large counts; what is left searches for single codes."""
 
 PIECES, SEARCH_PIECES = 6, 32
-"""Pieces of a heavy cell, and on the levels of the search: more pieces cost no budget, more levels do. With 32 at once
-1-way TV is 1.1 of today's on EIA and 0.96 on tables that report, a learner's loss on Adult 1.1."""
+"""Pieces of a cell with a large count, and on levels of the search: more pieces cost no budget, more levels do. With
+32 at once 1-way TV is 1.1 of today's on EIA and 0.96 on tables that report, a learner's loss on Adult 1.1."""
+
+FOR_DIGITS = Fraction(1, 20)
+"""Part of a wide column's share for its last digits, by which round numbers are known: few counts, each of many."""
 
 SHARE_GROWS_UNTIL = 40
 """Values of a column up to which its part of the budget grows."""
@@ -57,9 +59,9 @@ SHARE_GROWS_UNTIL = 40
 CURVE_POINTS = 32
 """Cells at least in which a wide column is fitted, however few were counted: what is inside follows the prior."""
 
-BELLS = (0.02, 0.04, 0.08, 0.16)
-"""Of the prior's curves, by evidence: widths of bells, in parts of the axis. A bell as wide as a third of the axis more
-than doubles the error of variances on Census at ε = 0.1."""
+PRIOR_WIDTHS = (0.02, 0.04, 0.08, 0.16)
+"""Of the prior's normal curves, by evidence: standard deviations, in parts of the axis. One as wide as a third of the
+axis more than doubles the error of variances on Census at ε = 0.1."""
 
 ALREADY_IN_CURVE = 16.0
 """Times that height, slope and curvature, which the prior's curve has already, are less likely than the next wave."""
@@ -79,7 +81,7 @@ LEFT_BY_FIT = 0.35
 """Part of the noise on a table that the fit leaves: it shrinks it, and makes tables agree. 0.25 to 0.5 do alike."""
 
 FOR_SECOND_ROUND = Fraction(35, 100)
-"""Part of the price of choice and tables for three-way tables, chosen where the fit to all two-way tables is worst."""
+"""Part of the share of choice and tables for three-way tables, chosen where the fit to all two-way tables is worst."""
 
 FEWEST_TRIPLE_CELLS = 216
 """Cells that a three-way table could have, at least, for a second round to pay: six per column."""
@@ -128,12 +130,17 @@ CELL_PRIOR = 0.5
 """Of a column's base cell: the part of its mass that a replicate takes for unsure before any count is looked at."""
 
 MOST_UNMEASURED = 0.005
-"""Of an estimate's stated variance: the part that no measured table fixes, up to which its interval is believed. Read
+"""Of an estimate's stated variance: the part that no measured table fixes, up to which its interval is supported. Read
 off interim runs on Adult and NLTCS; what it gives is measured (docs/estimates.md)."""
+
+LEAST_OWN = 0.1
+"""Of a number on the right of a regression: the part of its variance that the others leave, from which its
+coefficient is believed (a variance inflation of ten, as textbooks have it). Below, values inside cells decide, which
+nobody counted together: with K cells of a column that part is 1/K² to 1/K."""
 
 MOST_HIDDEN = 2.0
 """Errors of an estimate that records hidden by one deviation of noise, at an end of a column, may move it by: up to
-there its interval, which is as long to each side, is believed."""
+there its interval, which is as long to each side, is supported."""
 
 # -- grids on which evidence decides: twice as fine they do alike or better (decision 41), and take longer ------------
 
@@ -175,6 +182,12 @@ FOR_ROWS = Fraction(1, 50)
 INTEREST = 4.0
 """How many times a table counts that the plan is interested in."""
 
+LEAST_SHARE_OF_A_DIGIT = 0.1
+"""Of the records: a last digit this frequent should stand out of the noise, or last digits are not asked for."""
+
+PLAINLY_ROUND = 1.5
+"""Times that a number's last digit makes it likelier than others, from which it is a round number."""
+
 FEWEST_YES_NO = 3
 """Yes/no columns from which parities replace tables: with two, a parity is half of a table."""
 
@@ -187,8 +200,9 @@ SETTLING_SWEEPS, SETTLING_PARTS = 2, 8  # of moves that know which cells have to
 CONDITIONAL_SWEEPS = 20  # of moves for rows whose public columns are given: they start from independence
 MENDING_SWEEPS, FEW_BREAK = 50, 0.01  # of moves of rows that break rules, before they are fitted; part that may be left
 
-MOST_CELLS = 128  # of a wide column by itself: beyond, heavy ones are looked into; a fit costs the cube of it
+MOST_CELLS = 128  # of a wide column by itself: beyond, those with large counts are divided; a fit costs the cube of it
 FEWEST_BASE_CELLS, MOST_BASE_CELLS = 16, 255  # of a column of numbers
+MOST_ROUND_CODES = 1 << 14  # of a column that get a mass of their own for being round
 MOST_PAIR_CELLS = 1 << 23  # of all two-way tables together
 TRIPLES_PER_COLUMN = 12  # candidates of the second round ...
 MOST_COUNTED = 200_000_000  # ... and rows times candidates, of which two per column are counted in any case
@@ -198,8 +212,11 @@ FEWEST_COPULA_ROWS = 20_000
 MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_ROUNDS, FULL_STEPS = 12, 30  # of its fit
 REPLICATE_RAKES = 5  # sweeps of weights for a replicate, which starts near its end
+MANY_PARITIES, PARITY_RAKES = 50, 12  # of which each says little: contrasts of many need more sweeps
 REPLICATE_SCALE = 4.0  # a replicate has half of an error, so its square has a quarter
-SUPPORT_REPLICATES, SUPPORT_RAKES, SUPPORT_STEPS = 16, 12, 40  # that tell how much of an estimate was measured
+SUPPORT_REPLICATES, SUPPORT_STEPS = 16, 60  # that tell how much of an estimate was measured; steps to make each
+SUPPORT_SETTLED = 0.01  # deviations of noise by which they may move a measured table
+MOST_DIRECT_CELLS = 2048  # of all measured tables together, for which that is solved at once
 FEWEST_REPLICATES, MOST_REPLICATES, MOST_REPLICATED_ROWS = 10, 1000, 1 << 20
 MOST_LIMIT_CELLS, PROBES = 1 << 22, 3  # values tried of the columns of a rule together, and of a cell of numbers
 TRIES_OF_A_CONDITION, TRIES_OF_A_RARE_CONDITION = 32, 512  # in the cells of a row, of conditions on several columns
@@ -207,7 +224,7 @@ ASSUMED_ROWS = 10_000  # of dry runs, where nobody says how many
 
 # -- arithmetic: so that steps stay finite ----------------------------------------------------------------------------
 
-SMALLEST_PARTS = 1_000_000  # a price is divided into whole multiples of this part
+SMALLEST_PARTS = 1_000_000  # a share is divided into whole multiples of this part
 FEWEST_EXPECTED = 1e-3  # records in a cell
 SMALLEST_VARIANCE = 1e-2  # records squared
 LARGEST_PRIOR_VARIANCE = 100.0  # of a parameter
@@ -235,10 +252,11 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "no proposals given other columns": {"CONDITIONAL_PROPOSALS": 0},
     "no settling": {"SETTLING_SWEEPS": 0},
     "no groups of single values": {"GROUPS_FROM": {"epsilon": 10**9, "rho": 10**9}},
-    "heavy cells are not looked into": {"LOOK_INTO_FROM": {"epsilon": 10**12, "rho": 10**12}},
+    "cells with large counts are not divided": {"LARGEST_HEAVY_CELL": 0.0},
     "even axes only": {"AXIS_EVEN": 1.0},
+    "last digits are not asked for": {"LEAST_SHARE_OF_A_DIGIT": 0.0},
     "equal shares of all columns": {"SHARE_GROWS_UNTIL": 1},
-    "light cells stay by themselves": {"LEAST_MASS": 0.0},
+    "cells with small counts stay by themselves": {"LEAST_MASS": 0.0},
     "no parities of three": {"WORTH_OF_TRIPLES": 0.0},
     "no cells finer than were counted": {"CURVE_POINTS": 1},
     "a pull of one at last": {"SETTLING_PULL": 1.0},

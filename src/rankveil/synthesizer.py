@@ -19,7 +19,7 @@ _PARAMETERS = ("plan", "epsilon", "delta", "accept_large_epsilon", "ledger")
 
 
 class Synthesizer:
-    """Fit once, for a price; draw rows as often as you like, for nothing.
+    """Fit once, for an ε; draw rows as often as you like, at no further cost.
 
         >>> synthesizer = rv.Synthesizer(plan, epsilon=2).fit(people)
         >>> rows = synthesizer.sample(100)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rankveil import Plan, release
+from rankveil.certificate import Certificate
 from rankveil.certificate.nist import nist_page
 from rankveil.certificate.page import page
 from tests.certificates import PUBLICATION, certificate_of
@@ -22,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: apt install chromium)"),
 ]
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-PAGES = ("synthetic", "persons there or not", "published:individual-ranking", "nist")
+PAGES = ("synthetic", "persons there or not", "published:individual-ranking", "all papers", "nist")
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,35 @@ def test_adults_fifteen_columns_print_on_two_sheets(browser: Any, tmp_path: Path
     columns = [column.model_copy(update=said) for column in made.certificate.columns]
     (tmp_path / "page.html").write_text(page(made.certificate.model_copy(update={"columns": tuple(columns)})))
     assert sheets(browser, tmp_path / "page.html") == 2
+
+
+def wide(columns: int, *, long: bool) -> Certificate:
+    """A certificate with all papers and everything that a plan may say, for a table of so many columns."""
+    made, names = certificate_of("all papers"), [f"household_income_{place:02d}" for place in range(columns)]
+    said = {"source": "Codebook of 2031, page 17", "label": "What was said about the income, by its source"}
+    note = made.columns[0].model_copy(update=said if long else {})
+    expected, spent = (made.expected or ())[0], (made.spent or ())[0]
+    return made.model_copy(
+        update={
+            "columns": tuple(note.model_copy(update={"name": name}) for name in names),
+            "expected": tuple(expected.model_copy(update={"column": name}) for name in names),
+            "spent": (*(spent.model_copy(update={"what": name}) for name in names), *(made.spent or ())[3:]),
+        }
+    )
+
+
+@pytest.mark.parametrize(("columns", "long"), [(15, True), (24, True), (50, False), (50, True)])
+def test_everything_a_page_may_say_prints_on_two_sheets_up_to_fifty_columns(
+    browser: Any, tmp_path: Path, columns: int, long: bool
+) -> None:
+    (tmp_path / "page.html").write_text(page(wide(columns, long=long)))
+    assert sheets(browser, tmp_path / "page.html") <= 2
+    shown, _, _ = opened(browser, tmp_path / "page.html")
+    shown.emulate_media(media="print")
+    of_all = "[...document.querySelectorAll('body *')].map(e => parseFloat(getComputedStyle(e).fontSize))"
+    zoom = float(shown.evaluate("getComputedStyle(document.body).zoom"))
+    assert min(shown.evaluate(of_all)) * zoom * 0.75 > 4.7, "points"
+    shown.context.close()
 
 
 def test_the_count_of_sheets_sees_a_third_one(browser: Any, tmp_path: Path) -> None:

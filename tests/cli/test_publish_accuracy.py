@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from rankveil.certificate import Certificate
+from rankveil.certificate.nist import nist_page
+from rankveil.certificate.odds import meaning_of
+from rankveil.certificate.registry import registry_entry
 from rankveil.declare import Plan
 from rankveil.errors import BudgetError, RankveilError, SigningError
 from rankveil.evaluate import publish
@@ -85,7 +89,10 @@ def test_figures_are_added_to_the_certificate_and_everything_still_verifies(
     printed = json.loads(again.out)
     after = json.loads(case.certificate.read_text(encoding="utf-8"))
     first, second = after.pop("published_accuracy")
-    assert before.pop("published_accuracy") is None and after == before, "nothing else has changed"
+    assert before.pop("published_accuracy") is None
+    alone, together = before.pop("meaning"), after.pop("meaning")
+    assert after == before, "nothing else has changed"
+    assert (alone["odds_factor"], together["odds_factor"]) == ("2.72", "5.76"), "e^1 and e^1.75: all that is published"
     assert printed == second
     assert [one["kind"] for one in first["figures"]] == ["1-way TV", "2-way TV", "query"]
     assert (first["together_epsilon"], second["together_epsilon"]) == ("1.5", "1.75")
@@ -93,6 +100,58 @@ def test_figures_are_added_to_the_certificate_and_everything_still_verifies(
     checked = verify(case.certificate, case.out / "release.csv")
     assert checked.verified, checked.as_dict()
     assert any(check.check == "published accuracy adds up" for check in checked.checks)
+
+
+def test_page_registry_and_nist_count_what_the_figures_cost_as_well(case: Case) -> None:
+    """PRIVACY: an attacker who reads the certificate has its figures, too."""
+    made = publish_accuracy(case.table, case.out, case.plan, epsilon="0.5")
+    shown = (case.out / "certificate.html").read_text(encoding="utf-8")
+    alone = meaning_of(Fraction(1), None, None)
+    assert "What ε = 1.5 means here" in shown and "it is ε = 1.5 in all" in shown.split("</header>")[0]
+    assert made.meaning == meaning_of(Fraction("1.5"), None, None) != alone
+    assert all(f"{one.true_positive_percent} %" not in shown for one in alone.attacks)
+    loss = registry_entry(made, author="A", curator_type="Government")["deployment"]["privacy_loss"]
+    assert loss["privacy_parameters"] == {"epsilon": 1.5}
+    assert "it is ε = 1.5 in all" in nist_page(made)
+    content = json.loads(case.certificate.read_text(encoding="utf-8"))
+    content["meaning"] = json.loads(alone.model_dump_json())
+    case.certificate.write_text(json.dumps(content), encoding="utf-8")
+    failed = {check.check: check.detail for check in verify(case.out).checks if not check.holds}
+    assert failed["claim is the method's own"] == "not what rankveil says of synthetic: meaning"
+
+
+def test_a_ledger_that_has_lost_what_the_figures_cost_was_rolled_back(case: Case, ledger_of_this_test: Path) -> None:
+    with Ledger(ledger_of_this_test) as opened:
+        before = len(opened.entries())
+    publish_accuracy(case.table, case.out, case.plan, epsilon="0.5")
+    assert verify(case.out, ledger=ledger_of_this_test).verified
+    connection = sqlite3.connect(ledger_of_this_test)
+    connection.execute("DROP TRIGGER no_delete")
+    connection.execute("DELETE FROM entries WHERE number > ?", (before,))
+    connection.commit()
+    connection.close()
+    failed = {
+        check.check: check.detail for check in verify(case.out, ledger=ledger_of_this_test).checks if not check.holds
+    }
+    assert failed == {
+        "ledger": f"the ledger ends with entry {before}, and statement 1 of published accuracy is entry {before + 1}:"
+        " the ledger was rolled back, or is another one"
+    }
+
+
+def test_figures_are_entered_where_the_release_was_or_nothing_is_spent(case: Case) -> None:
+    other = case.folder / "other.sqlite"
+    papers = case.certificate.read_bytes()
+    with pytest.raises(BudgetError, match="not the one that the release was entered in: there is no ledger"):
+        publish_accuracy(case.table, case.out, case.plan, epsilon="0.5", ledger=other)
+    assert not other.exists()
+    (case.folder / "second").mkdir()
+    second = Case(case.folder / "second")
+    release(second.table, second.plan, out=second.out, overwrite=True, ledger=other)
+    with pytest.raises(BudgetError, match="is not this release"):
+        publish_accuracy(case.table, case.out, case.plan, epsilon="0.5", ledger=other)
+    assert case.spent(other) == 1
+    assert case.certificate.read_bytes() == papers
 
 
 def test_the_figures_are_near_the_exact_ones_where_epsilon_is_large(case: Case) -> None:
@@ -121,7 +180,7 @@ def test_a_changed_figure_is_refused_by_verify(case: Case, change: str) -> None:
         figure[change] = 0.001 if change == "value" else "0.3"
     case.certificate.write_text(json.dumps(content), encoding="utf-8")
     failed = [check.check for check in verify(case.certificate, case.out / "release.csv").checks if not check.holds]
-    assert failed[0] == "published accuracy adds up"
+    assert "published accuracy adds up" in failed
     assert "files are those on the list" in failed
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.csv as pacsv
 import pytest
 
+from rankveil.declare import Plan
 from rankveil.noise import SeededSource
 from rankveil.release import release
-from rankveil.report.risk import as_page, as_section
+from rankveil.report.risk import as_page, as_section, specification
 from rankveil.risk import risk
+from rankveil.risk.rates import Rate
 from tests.support import Ran, plan_text
 from tests.unit.risk.test_attacks import COLUMNS, people
 
@@ -46,8 +49,6 @@ def test_the_command_shows_all_criteria_and_writes_an_internal_page(made: Path, 
 
 def test_a_section_for_another_page_has_the_same_figures() -> None:
     text = plan_text(COLUMNS, method="published:ranking", k=5)
-    from rankveil.declare import Plan
-
     plan = Plan.parse(text)
     table = people(300, 1)
     out = release(table, plan, accept_no_guarantee=True, source=SeededSource(1)).table
@@ -55,6 +56,9 @@ def test_a_section_for_another_page_has_the_same_figures() -> None:
     section = as_section(result)
     assert "<html" not in section and section.strip() in as_page(result)
     assert "without a guarantee" in section and "none" in section
+    low = replace(result.attacks[0], members=Rate(0, 20), others=Rate(12, 20))
+    (value,) = specification(replace(result, attacks=(low,)))["data"]["values"]
+    assert low.risk < value["low"] <= value["risk"] <= value["high"], "drawn to the left of the axis"
 
 
 def test_the_risk_is_a_section_of_the_report_if_asked_for(made: Path, cli: Callable[..., Ran]) -> None:

@@ -218,6 +218,43 @@ def test_a_page_that_says_more_than_the_certificate_is_refused_even_if_nobody_si
     assert set(failing(out)) == {"page says what the certificate says"}
 
 
+def refused(folder: Path, key: Path) -> dict[str, str]:
+    """Of a folder that is named by itself."""
+    return {check.check: check.detail for check in verify(folder, key=key).checks if not check.holds}
+
+
+@pytest.mark.parametrize("name", ["more.csv", "release.parquet", "notes/read me.txt"])
+def test_what_was_put_into_the_folder_is_named_and_refused(office: Path, copy: Path, name: str) -> None:
+    assert refused(copy, pub(office)) == {}
+    (copy / name).parent.mkdir(exist_ok=True)
+    (copy / name).write_text("a corrected table")
+    first = name.split("/")[0]
+    said = f"{first} lies in the folder and is not on the list: it is no part of the release"
+    assert refused(copy, pub(office)) == {"files are those on the list": said}
+    assert failing(copy, pub(office)) == {}, "two files that are named may lie among others"
+
+
+@pytest.mark.parametrize("name", ["release.csv", "certificate.json", "manifest.sig", "model/plan.toml"])
+def test_a_file_that_became_a_link_out_of_the_folder_is_refused(
+    office: Path, copy: Path, tmp_path: Path, name: str
+) -> None:
+    (copy / name).rename(tmp_path / "elsewhere")
+    (copy / name).symlink_to(tmp_path / "elsewhere")
+    said = f"{name} is a link to a place outside the folder, where it can be changed unseen"
+    assert refused(copy, pub(office)) == {"files are those on the list": said}
+
+
+def test_a_file_that_is_missing_is_named_the_release_and_the_certificate_too(office: Path, copy: Path) -> None:
+    (copy / "release.csv").unlink()
+    found = refused(copy, pub(office))
+    assert found["file is the certified one"] == "release.csv is missing"
+    assert found["files are those on the list"] == "release.csv is on the list, and missing"
+    (copy / "model" / "rows.parquet").unlink()
+    assert refused(copy, pub(office))["model is the certified one"] == "rows.parquet is missing"
+    (copy / "certificate.json").unlink()
+    assert refused(copy, pub(office)) == {"certificate can be read": "certificate.json is missing"}
+
+
 # The ledger
 
 

@@ -547,7 +547,7 @@ def test_a_changed_file_of_the_model_fails(name: str, with_model: Path) -> None:
 
 def test_a_file_too_many_or_too_few_in_the_model_fails(with_model: Path) -> None:
     (with_model / "model" / "more.csv").write_text("a")
-    assert of_model(with_model) == (False, "1 file(s) in the folder that are not certified")
+    assert of_model(with_model) == (False, "1 file(s) in the folder that are not certified: more.csv")
     (with_model / "model" / "more.csv").unlink()
     (with_model / "model" / "rows.parquet").unlink()
     assert not of_model(with_model)[0]

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from docs import generate
+from rankveil.methods import METHODS
 from tools import site_hook
 
 ROOT = generate.ROOT
@@ -192,6 +194,55 @@ def test_terms_of_the_field_and_our_own_are_explained() -> None:
     assert set(WANTED) <= set(terms())
 
 
+# The front door
+
+
+def readme() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_is_short_and_begins_with_two_commands_and_one_picture() -> None:
+    text = readme()
+    assert len(text.splitlines()) <= 90
+    assert len(re.findall(r"!\[", text)) == 1
+    before_example = text[: text.index("## An example")]
+    assert [line.split("#")[0].strip() for line in before_example.splitlines() if line.startswith("make")] == [
+        "make demo",
+        "make test",
+    ]
+    assert before_example.index("make demo") < before_example.index("![")
+
+
+def test_every_link_of_the_readme_leads_to_a_file() -> None:
+    targets = [to for to in re.findall(r"\]\(([^)]+)\)", readme()) if "://" not in to]
+    assert len(targets) > 20
+    assert [to for to in targets if not (ROOT / to.partition("#")[0]).exists()] == []
+
+
+def test_the_readme_lists_every_sound_method_with_its_guarantee() -> None:
+    listed = dict(re.findall(r"^\| `(\w+)`[^|]*\|[^|]*\| ([^|]+) \|$", readme(), flags=re.MULTILINE))
+    assert set(listed) == {name for name, method in METHODS.items() if method.differentially_private}
+    assert {name for name, said in listed.items() if "δ" in said} == {n for n in listed if METHODS[n].uses_delta}
+
+
+def test_every_extra_of_the_readme_exists() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    install = readme().partition("## Install")[2].partition("## More")[0]
+    named = set(re.findall(r"`(\w+)`", install)) | {
+        each for group in re.findall(r"'\.\[([\w,]+)\]'", install) for each in group.split(",")
+    }
+    assert named <= set(extras)
+    assert set(extras) - {"dev", "bench"} <= named
+
+
+def test_every_picture_has_its_place_on_the_page_of_charts() -> None:
+    text = (DOCS / "charts.md").read_text(encoding="utf-8")
+    drawn = {path.name for path in (DOCS / "figures").glob("chart-*")}
+    assert drawn == set(re.findall(r"figures/(chart-[\w.-]+)", text))
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        assert all(f"**{word}" in section for word in ("Shows", "Read", "Do")), section.splitlines()[0]
+
+
 # The newcomer, and decisions
 
 
@@ -215,6 +266,11 @@ def test_every_decision_has_a_date_and_a_status(path: Path) -> None:
     assert title.startswith(f"# {int(path.name[:4])}. ")
     assert blank == ""
     assert generate._DATED.fullmatch(said), 'the third line is to be "Date: 2031-01-31. Status: accepted."'
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
+def test_a_decision_is_about_one_screen(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 65, "details go to docs/decisions/appendix"
 
 
 def test_the_index_of_decisions_says_what_they_say() -> None:

@@ -21,6 +21,7 @@ from docs import make_tutorial
 NOTEBOOK = json.loads(make_tutorial.NOTEBOOK.read_text(encoding="utf-8"))
 CODE = [source for kind, source in make_tutorial.cells() if kind == "code"]
 TUTORIALS = sorted((make_tutorial.EXAMPLES.parent / "docs" / "tutorials").glob("*.md"))
+README = make_tutorial.EXAMPLES.parent / "README.md"
 BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = {"pandas": ["pandas", "vl_convert"], "rules-and-people": ["pandas"], "for-the-officer": ["cryptography"]}
 
@@ -118,6 +119,16 @@ def test_the_blocks_of_a_tutorial_run_and_print_what_it_shows(
     (tmp_path / "examples").symlink_to(make_tutorial.EXAMPLES)
     monkeypatch.chdir(tmp_path)
     assert run_page(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="commands of the README are run by bash")
+def test_the_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").symlink_to(make_tutorial.EXAMPLES)
+    monkeypatch.chdir(tmp_path)
+    run_page(README.read_text(encoding="utf-8"))
+    assert {"release.csv", "certificate.json", "certificate.html"} <= {
+        path.name for path in (tmp_path / "adult").iterdir()
+    }
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="commands of tutorials are run by bash")

@@ -16,7 +16,7 @@ from rankveil.declare.expression import parse
 from rankveil.declare.unit import A_ROW, Unit
 from rankveil.measure.accuracy import Conditions, Exact, Question, noise_of
 from rankveil.measure.budget import Price
-from rankveil.published_accuracy import CONFIDENCE, half_width
+from rankveil.published_accuracy import CONFIDENCE, figure_of, half_width
 
 COLUMNS = (number("a", 30), labels("b", 3), number("c", 4, null=True))
 QUERIES = tuple(parse(text, "a query") for text in ("a < 7 or b = 'label 1'", "c is missing", "a > 20 and c = 1"))
@@ -110,3 +110,18 @@ def test_an_interval_is_the_narrowest_that_misses_in_at_most_five_of_a_hundred_c
     width = half_width(parameter)
     assert beyond(width) <= miss
     assert width == 0 or beyond(width - 1) > miss
+
+
+@given(
+    noisy=st.integers(-2000, 90_000), rows=st.integers(2, 10**7), scale=st.sampled_from(["1/10", "7/3", "45", "3600"])
+)
+def test_rounding_makes_no_interval_narrower_and_shows_two_digits_of_its_width(
+    noisy: int, rows: int, scale: str
+) -> None:
+    said = figure_of("query", noisy=noisy, rows=rows, tables=1, epsilon="1", scale=scale, rows_public=True)
+    width = half_width(Fraction(scale))
+    low, high = Fraction(noisy - width, rows), Fraction(noisy + width, rows)
+    assert Fraction(str(said.lower)) <= low and high <= Fraction(str(said.upper))
+    unit = max(Fraction(width, rows), Fraction(1, rows)) / 5
+    assert low - Fraction(str(said.lower)) <= unit and Fraction(str(said.upper)) - high <= max(unit, Fraction(1, 100))
+    assert said.lower <= said.value <= said.upper

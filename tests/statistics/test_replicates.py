@@ -98,14 +98,14 @@ def of_numbers() -> tuple[np.ndarray, np.ndarray]:
     return np.array(off), np.array(stated)
 
 
-def test_intervals_of_numbers_cover_the_table_too_and_not_at_a_quarter_of_the_width(
+def test_intervals_of_numbers_cover_the_table_too_and_not_at_half_the_width(
     of_numbers: tuple[np.ndarray, np.ndarray],
 ) -> None:
     off, stated = of_numbers
     assert covers(off, stated) > LEAST - 0.02  # half as many releases
-    # Too wide since the model of decision 41 was merged: in seven sets of 20 seeds 99 to 100 % are covered, at half the
-    # width 86 to 93 %, at a quarter (five sets) 62 to 71 %. Before, half the width covered 70 to 83 % (three sets).
-    assert covers(off, stated / 4) < LEAST - 0.02
+    # Still somewhat wide: 100 % of 60 are covered with seeds 0 to 11, 78 % at half the width (92 % before slopes inside
+    # cells were drawn as far as neighbours leave them open).
+    assert covers(off, stated / 2) < LEAST - 0.02
 
 
 def covers(off: np.ndarray, stated: np.ndarray) -> float:

@@ -175,3 +175,19 @@ def test_every_file_of_the_example_is_in_the_wheel() -> None:
     assert all(f'"examples/{name}" = "rankveil/examples/{name}"' in listed for name in named)
     text = example()[1].read_text()
     assert set(re.findall(r'taxonomy = "([^"]+)"', text)) == set(_EXAMPLE_TAXONOMIES)
+
+
+def test_what_is_offered_for_a_comparison_goes_with_the_plan(visitor: Visitor) -> None:
+    special = PEOPLE_PLAN.replace("upper = 120", "upper = 120\nspecial = [999]")
+    working = visitor.upload(plan=special)
+    text = visitor.get(f"/w/{working.id}/method/compare").text
+    assert re.findall(r'name="methods" value="([a-z]+)"', text) == ["synthetic"]
+    assert "Only methods are listed" in text
+    done(visitor, working, "compare", {"methods": ["synthetic"], "epsilons": "1", "runs": "1", "on": "made"})
+
+
+def test_nothing_is_drawn_by_guesses_and_the_page_says_so_in_its_words(visitor: Visitor) -> None:
+    working = visitor.upload()
+    answer = visitor.post(f"/w/{working.id}/method/compare", {"methods": ["synthetic"], "epsilons": "1", "runs": "1"})
+    assert "are not confirmed" in answer.text and "Confirm or edit them in Columns" in answer.text
+    assert not ahead_of(working, "compare")

@@ -330,3 +330,34 @@ def test_limits_are_shown_with_separators_and_edited_without(visitor: Visitor) -
     working = visitor.upload(plan=PEOPLE_PLAN.replace("upper = 120", "upper = 1500000"))
     assert "0 to 1,500,000" in visitor.get(f"/w/{working.id}/columns").text
     assert 'value="1500000"' in visitor.get(f"/w/{working.id}/columns?edit=1").text
+
+
+# Every guess can be seen
+
+
+def test_every_guess_is_shown_and_can_be_confirmed_by_itself(visitor: Visitor) -> None:
+    rows = "".join(f"{age},{2031 - age},{('I21.0', 'I21.4', 'E11.9')[age % 3]}\n" for age in [*range(20, 60), 999] * 9)
+    working = visitor.upload("age,year,code\n" + rows)
+    entries = {name: set(entry.unconfirmed) for name, entry in working.plan().columns.items()}
+    assert "special" in entries["age"]
+    text = visitor.get(f"/w/{working.id}/columns").text
+    assert "special 999" in text
+    for place in range(3):
+        card = visitor.get(f"/w/{working.id}/columns?open={place}").text
+        sent = re.findall(r'name="entries" value="([^"]+)"', card)
+        shown_of = {entry for each in sent for entry in each.split(",")}
+        name = list(entries)[place]
+        assert entries[name] <= shown_of, name
+
+
+def test_a_column_that_was_left_out_says_why(visitor: Visitor) -> None:
+    working = visitor.upload("mail,y\n" + "".join(f"a{n}@example.org,{n % 7}\n" for n in range(300)))
+    assert "mail addresses, which say who somebody is" in visitor.get(f"/w/{working.id}/columns").text
+    assert "<dt>Why</dt>" in visitor.get(f"/w/{working.id}/columns?open=0").text
+
+
+def test_a_year_is_written_without_a_comma(visitor: Visitor) -> None:
+    working = visitor.upload("year,pay\n" + "".join(f"{2000 + n % 30},{n * 100}\n" for n in range(300)))
+    text = visitor.get(f"/w/{working.id}/columns").text
+    assert re.search(r"\b19\d\d to 20\d\d\b", text)
+    assert "30,000" in text

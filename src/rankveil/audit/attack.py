@@ -305,7 +305,7 @@ def _aligned(method: Method, dataset: Dataset, budget: Budget, source: RandomSou
     records = protected.dataset.records()  # with released bounds, where the plan leaves them open
     law = partial(attack_rows.aligned_log_likelihood, records, released, protected.marginals, linkage)
     spare = float(budget.epsilon - price.amount)  # the ε that marginals (and bounds) have cost
-    says = f"Bayes' rule on the record's own row, and the marginals counted at their full price of ε = {spare:.3g}."
+    says = f"Bayes' rule on the record's own row, and the marginals counted with their whole share, ε = {spare:.3g}."
     return _Prepared(by_likelihood(records, law, spare=spare), records.schema.protected, "upper bound", says)
 
 

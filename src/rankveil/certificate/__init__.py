@@ -1,4 +1,4 @@
-"""The certificate: what holds for a release, for whom, why, and at what price. Written for the public.
+"""The certificate: what holds for a release, for whom, why, and how the budget was used. Written for the public.
 
 content.py   its parts and the whole
 make.py      how it follows from a plan and a release

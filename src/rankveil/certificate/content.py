@@ -6,6 +6,7 @@ It is made of the plan, of n, and of what the mechanisms report about themselves
 from __future__ import annotations
 
 from datetime import datetime
+from fractions import Fraction
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -36,7 +37,7 @@ class Share(_Part):
     column: str
     mechanism: str
     epsilon: str | None = Field(
-        description="Exact share of ε as a decimal or fraction; null if paid in ρ or not private."
+        description="Exact share of ε as a decimal or fraction; null if the share is in ρ or not private."
     )
     rho: str | None = Field(description="Exact share of ρ, with a δ only; what ρ is says `accounting`.")
     scale: str | None = Field(description="Exact scale of the noise on the column's axis (labels: semantic distance).")
@@ -190,7 +191,7 @@ class PlanNote(_Part):
 
 
 class LedgerNote(_Part):
-    """The entry that paid for the release."""
+    """The entry of the ledger that holds the release."""
 
     entry: int
     receipt: str | None = Field(None, description="Drawn at random and noted with the entry.")
@@ -258,7 +259,7 @@ class WeightsNote(_Part):
 
 
 class Certificate(_Part):
-    """What a release promises, for whom, by which theorem and at what price: certificate.json, written for the public.
+    """What a release promises, for whom, by which theorem, and how the budget was used: certificate.json, for everyone.
 
     >>> certificate = rv.release(people, plan).certificate
     >>> certificate.method, certificate.epsilon, certificate.rows
@@ -292,7 +293,9 @@ class Certificate(_Part):
         " without a δ; null with one in older certificates, and then zero-concentrated.",
     )
     meaning: MeaningNote | None = Field(
-        None, description="What ε and δ come to in odds and attacks; null without a guarantee, and in older ones."
+        None,
+        description="What ε and δ come to in odds and attacks, of all that this certificate is about: the release and"
+        " published accuracy; null without a guarantee, and in older ones.",
     )
     settings: Settings
     shares: tuple[Share, ...]
@@ -323,7 +326,7 @@ class Certificate(_Part):
     weights: WeightsNote | None = Field(None, description="Replicate weights beside the release, if there are any.")
     signed: SignerNote | None = Field(None, description="Whose key has signed the release; null if nobody's has.")
     published_accuracy: tuple[AccuracyStatement, ...] | None = Field(
-        None, description="How far the release is from its table, with noise: what was published of it, and its price."
+        None, description="How far the release is from its table, with noise: what was published of it, and its ε."
     )
 
     @model_validator(mode="before")
@@ -344,6 +347,16 @@ class Certificate(_Part):
         return self.accounting or "concentrated"
 
     @property
+    def beside(self) -> Fraction:
+        """What was spent beside the release, on figures of its accuracy."""
+        return sum((Fraction(each.epsilon) for each in self.published_accuracy or ()), Fraction(0))
+
+    @property
+    def together(self) -> str | None:
+        """The ε of all that was published: of the release, and of figures of its accuracy."""
+        return self.published_accuracy[-1].together_epsilon if self.published_accuracy else self.epsilon
+
+    @property
     def unit(self) -> Unit:
         return A_ROW if self.protects is None else self.protects.unit
 
@@ -356,6 +369,13 @@ class Certificate(_Part):
         if not self.differentially_private:
             return "NOT differentially private: nobody in this table is protected by a theorem. " + (self.reason or "")
         return None if self.for_release else "NOT FOR RELEASE: drawn from a fixed seed."
+
+    @property
+    def in_all(self) -> str | None:
+        """What figures of accuracy have added to the ε of the release, as a sentence; None without such figures."""
+        if not self.published_accuracy:
+            return None
+        return f"With the figures of its accuracy, which were published as well, it is ε = {self.together} in all."
 
     def facts(self) -> Facts:
         """The certificate's key lines, for people."""

@@ -68,6 +68,7 @@ def _top(certificate: Certificate) -> list[Block]:
     accounting = ACCOUNTINGS[certificate.accounting] if certificate.accounting else "ε adds up to ε"
     parameters = (
         certificate.statement,
+        *([certificate.in_all] if certificate.in_all else []),
         f"Accounting: {accounting}.",
         *(
             f"With {one.false_positive_percent} % false positives a test has at most {one.true_positive_percent} % true"
@@ -93,6 +94,7 @@ def _middle(certificate: Certificate) -> list[Block]:
     )
     utility = (
         *(f"{one.column}: {one.question}: {one.answer}." for one in certificate.expected or ()),
+        *(f"{line}." for each in certificate.published_accuracy or () for line in each.in_words()),
         "These widths are of the noise, for every table of this size; what is made of it can be better or worse.",
     )
     bias = (

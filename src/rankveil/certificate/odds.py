@@ -8,7 +8,8 @@ Argument     (ε', δ')-DP bounds the share of true positives by e^ε' α + δ' 
              1 - e^-ε' (1 - δ' - α) (Kairouz, Oh and Viswanath 2015). The right guesses of a coin-flip game are
              (1 + TV) / 2, at most (e^ε' + δ') / (e^ε' + 1). All pairs (ε', δ') that are proven hold together, so the
              smallest bound does. Proven are: (ε, 0) for pure ε; (ε, δ) as stated; with Gaussian accounting also
-             (ε', δ(ε')) for every ε' > κ, by T46 for the ρ that ε and δ stand for.
+             (ε', δ(ε')) for every ε' > κ, by T46 for the ρ that ε and δ stand for. What was published beside the
+             release and is ε₂-DP for every fixed release adds ε₂ to the first number of every pair (T2).
 Choice       For a normal law the best ε' at α is the log-likelihood ratio at the test's threshold, μ z(1-α) - μ²/2, or
              its negative seen from the other side. It is found in floating point: any ε' gives a bound that holds.
 Arithmetic   Rational, from enclosures of exp; results are rounded upwards.
@@ -35,16 +36,20 @@ Pair = tuple[Fraction, Fraction]  # ε', δ'
 
 
 def meaning_of(
-    epsilon: Decimal | Fraction, delta: Decimal | Fraction | None, accounting: Accounting | None
+    epsilon: Decimal | Fraction,
+    delta: Decimal | Fraction | None,
+    accounting: Accounting | None,
+    beside: Fraction = Fraction(0),
 ) -> MeaningNote:
-    """All figures for a release that is ε-DP, or (ε, δ)-DP by an accounting."""
-    stated = (Fraction(epsilon), Fraction(delta or 0))
-    gaussian = stated[1] > 0 and accounting == "gaussian"
-    rho = rho_within(*stated, "gaussian") if gaussian else Fraction(0)
+    """All figures for a release that is ε-DP, or (ε, δ)-DP by an accounting, and for what was published `beside` it."""
+    release = (Fraction(epsilon), Fraction(delta or 0))
+    gaussian = release[1] > 0 and accounting == "gaussian"
+    rho = rho_within(*release, "gaussian") if gaussian else Fraction(0)
+    stated = (release[0] + beside, release[1])
     attacks = []
     for percent in FALSE_POSITIVES:
         alpha = Fraction(percent, 100)
-        pairs = [stated, *_by_t46(rho, alpha)]
+        pairs = [stated, *_by_t46(rho, alpha, beside)]
         attacks.append(
             AttackNote(
                 false_positive_percent=percent,
@@ -53,7 +58,7 @@ def meaning_of(
         )
     return MeaningNote(
         odds_factor=_factor(stated[0]),
-        best_guess_percent=_percent(min(best_guess(pair) for pair in [stated, *_by_t46(rho, None)])),
+        best_guess_percent=_percent(min(best_guess(pair) for pair in [stated, *_by_t46(rho, None, beside)])),
         attacks=tuple(attacks),
         by="gaussian" if gaussian else "epsilon and delta" if stated[1] else "epsilon",
     )
@@ -76,15 +81,19 @@ def best_guess(pair: Pair) -> Fraction:
     return (1 + delta * low) / (1 + low) if low else Fraction(1)
 
 
-def _by_t46(rho: Fraction, alpha: Fraction | None) -> list[Pair]:
+def _by_t46(rho: Fraction, alpha: Fraction | None, beside: Fraction) -> list[Pair]:
     """Pairs that T46 proves for shares of ρ, near the best one at `alpha`; without an α, near ε' = 0."""
     if not rho:
         return []
     mu = math.sqrt(2 * float(rho))
     least = 2 * SLACK * 2 * rho  # twice κ
-    guess = 0.0 if alpha is None else abs(mu * NormalDist().inv_cdf(1 - float(alpha)) - mu * mu / 2)
-    epsilon = max(least, Fraction(guess).limit_denominator(10**6))
-    return [(epsilon, delta_at_most(rho, epsilon))]
+    guesses = [0.0]
+    if alpha is not None:
+        # What was published beside it makes α larger by as much as it can, before the release is looked at.
+        start = min(0.5, float(alpha) * math.exp(min(float(beside), 1.0)))
+        guesses = [abs(mu * NormalDist().inv_cdf(1 - one) - mu * mu / 2) for one in sorted({float(alpha), start})]
+    found = [max(least, Fraction(guess).limit_denominator(10**6)) for guess in guesses]
+    return [(epsilon + beside, delta_at_most(rho, epsilon)) for epsilon in found]
 
 
 def _shrink(epsilon: Fraction) -> tuple[Fraction, Fraction]:

@@ -109,8 +109,8 @@ def _has_delta(certificate: Certificate) -> bool:
 
 def _loss(certificate: Certificate) -> dict[str, Any]:
     unit = certificate.unit
-    parameters: dict[str, Any] = {"epsilon": float(Fraction(certificate.epsilon or 0))}
-    details = [certificate.statement]
+    parameters: dict[str, Any] = {"epsilon": float(Fraction(certificate.together or 0))}
+    details = [certificate.statement, *([certificate.in_all] if certificate.in_all else [])]
     if _has_delta(certificate):
         parameters["delta"] = float(Fraction(certificate.delta or 0))
         shares = sum((Fraction(share.rho or 0) for share in certificate.shares), Fraction(0))
@@ -156,6 +156,7 @@ def _implementation(certificate: Certificate) -> dict[str, Any]:
     mechanisms = dict.fromkeys(f"{share.column}: {share.mechanism}" for share in certificate.shares)
     theorems = ", ".join(f"{one.id} {one.title}" for one in certificate.theorems)
     expected = [f"{one.column}: {one.question}: {one.answer}" for one in certificate.expected or ()]
+    expected += [line for each in certificate.published_accuracy or () for line in each.in_words()]
     files = [] if certificate.release is None else [f"{certificate.release.file} SHA-256 {certificate.release.sha256}"]
     files += [f"signed with the Ed25519 key {certificate.signed.key}"] if certificate.signed else ["not signed"]
     sector = _said(certificate, "sector")

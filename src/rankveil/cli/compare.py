@@ -20,7 +20,10 @@ _SHOWN = ("total_variation", "pair_total_variation", "wasserstein", "jsd", "vari
 @click.command("compare", epilog=EXIT_CODES)
 @table_argument(required=False)
 @plan_option("The plan (TOML).")
-@click.option("--methods", default="synthetic,laplace", show_default=True, help="Methods, with commas between.")
+@click.option(
+    "--methods",
+    help="Methods, with commas between. By default synthetic, and laplace where the plan allows it.",
+)
 @click.option("--epsilons", default="", help="Values of ε, with commas between. By default the plan's.")
 @click.option("--ks", default="", help="Cluster sizes, for methods that form clusters. By default the plan's.")
 @click.option("--delta", help="Use this δ for methods that allow one.")
@@ -45,7 +48,7 @@ _SHOWN = ("total_variation", "pair_total_variation", "wasserstein", "jsd", "vari
 @quiet_option
 @json_option
 def command(
-    plan_path: Path, methods: str, epsilons: str, ks: str, as_csv: bool, quiet: bool, as_json: bool, **how: Any
+    plan_path: Path, methods: str | None, epsilons: str, ks: str, as_csv: bool, quiet: bool, as_json: bool, **how: Any
 ) -> None:
     """Draw releases of TABLE by several methods, ε and k, and measure each.
 
@@ -68,7 +71,7 @@ def command(
     with progress(quiet=quiet or as_json or as_csv) as show:
         found = compare(
             plan=plan_path,
-            methods=_listed(methods),
+            methods=None if methods is None else _listed(methods),
             epsilons=_listed(epsilons),
             ks=[_whole(entry) for entry in _listed(ks)],
             progress=lambda step: show(str(step)),

@@ -43,7 +43,7 @@ _WORST = 3
 @click.option(
     "--publish",
     is_flag=True,
-    help="Instead: measure a few figures with noise, pay for them from the ledger, and add them to the certificate.",
+    help="Instead: measure a few figures with noise, for an ε that the ledger notes, and add them to the certificate.",
 )
 @click.option("--epsilon", help="With --publish: what these figures may cost, beside the release.")
 @click.option(
@@ -162,10 +162,7 @@ def _publish(
     if as_json:
         click.echo(statement.model_dump_json(indent=2))
         return
-    rows = [
-        [describe(one), f"{one.value:.4f}", f"{one.lower:.4f} to {one.upper:.4f}", one.epsilon]
-        for one in statement.figures
-    ]
+    rows = [[describe(one), f"{one.value}", f"{one.lower} to {one.upper}", one.epsilon] for one in statement.figures]
     print_table("", ["published", "", "in 95 of 100 cases", "ε"], rows, numbers_from=1)
     click.echo(
         f"\nAdded to the certificate, at ε = {statement.epsilon}; with the release ε = {statement.together_epsilon},"

@@ -65,7 +65,7 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
 
     An entry counts for its table, under whatever name or format, and for the population that the plan names.
     `releases` counts those that were published: written, or handed over in memory. "Spent, not published" is a run that
-    was refused, failed or was killed after it had paid. Runs that were refused before are not entered.
+    was refused, failed or was killed after its budget was spent. Runs that were refused before are not entered.
 
     All entries are verified first; a ledger that does not hold is not added up (see `rankveil ledger verify`).
 

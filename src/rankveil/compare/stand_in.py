@@ -83,7 +83,7 @@ def _numbers(column: Column, grid: Grid, place: Floats) -> Codes:
 
 
 def _bell(place: Floats) -> Floats:
-    """A bell around 0.4 from evenly spread numbers: the logistic curve's quantiles, cut off at 0 and 1."""
+    """A bell-shaped law around 0.4 from evenly spread numbers: the logistic curve's quantiles, cut off at 0 and 1."""
     return np.clip(0.4 + 0.09 * np.log(place / (1 - place)), 0.0, 1.0)
 
 

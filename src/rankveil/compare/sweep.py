@@ -15,12 +15,13 @@ from rankveil.compare.journal import Journal, unwritable
 from rankveil.compare.results import INTERNAL, Comparison, Row
 from rankveil.compare.run import Bench
 from rankveil.compare.stand_in import made_table
-from rankveil.consent import check_consent
+from rankveil.consent import check_consent, goes_with
 from rankveil.declare import Plan, Records, encode
 from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
 from rankveil.errors import PlanError
 from rankveil.evaluate.learning import check_target
+from rankveil.methods import METHODS
 from rankveil.noise import RandomSource, SystemSource
 from rankveil.report.compare import page
 from rankveil.temporary import sweep, temporary_file
@@ -47,11 +48,14 @@ class Progress:
         return f"{self.done} of {self.total} done{left}: {self.cell.in_words()}"
 
 
+_USUAL = ("synthetic", "laplace")
+
+
 def compare(
     table: object,
     plan: Plan | str | Path,
     *,
-    methods: Sequence[str] = ("synthetic", "laplace"),
+    methods: Sequence[str] | None = None,
     epsilons: Sequence[object] = (),
     ks: Sequence[int] = (),
     delta: object = None,
@@ -71,6 +75,7 @@ def compare(
         >>> [(setting.method, setting.epsilon) for setting in found.settings]
         [('synthetic', '0.5'), ('synthetic', '2')]
 
+    Without `methods`, it is synthetic, and laplace where the plan asks for nothing that laplace cannot keep to.
     `stand_in` is a public table of the same columns, or "made" for one drawn from the plan alone; then `table` is not
     opened (it may be None). With `out`, finished cells are stored at once and a comparison that was stopped goes on,
     and results are written there as JSON, CSV and a page. `target` and `test` teach a learner, as in `evaluate`.
@@ -78,7 +83,9 @@ def compare(
     """
     check_target(target, test)
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
-    cells = cells_of(plan, methods, epsilons, ks, delta, runs, baselines=baselines)
+    cells = cells_of(
+        plan, usual_methods(plan) if methods is None else methods, epsilons, ks, delta, runs, baselines=baselines
+    )
     cells = [cell for cell in cells if _allowed(cell, plan)]
     dataset, about = _table(table, plan, stand_in)
     plan = plan.over(dataset.table.schema.names)
@@ -100,6 +107,11 @@ def compare(
     if folder is not None:
         _write(found, folder)
     return found
+
+
+def usual_methods(plan: Plan) -> list[str]:
+    """The methods that are compared where nobody names any."""
+    return [name for name in _USUAL if goes_with(plan, METHODS[name])]
 
 
 def _allowed(cell: Cell, plan: Plan) -> bool:

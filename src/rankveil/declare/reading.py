@@ -36,6 +36,10 @@ from rankveil.engines.arrays import (
 from rankveil.engines.spelling import PLAIN, SPECIAL_TEXT, Marks, number_texts, respelled
 
 MISSING = -1
+_ISO = "%Y-%m-%d"
+# 2031-12-31T23:59:59.999Z and what is shorter: how programs write moments.
+_WHOLE_MOMENT = r"^(\d{4}-\d\d-\d\d)[ T](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?$"
+MOMENT = re.compile(_WHOLE_MOMENT, re.ASCII)
 DEFAULT_NULL_TOKENS = ("", "?", "NA", "N/A", "null", "NULL")
 
 _NUMBER_TEXT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -178,7 +182,9 @@ def day_number(day: datetime.date) -> int:
 
 
 def _parse_days(texts: pa.Array, date_format: str) -> pa.Array:
-    """Texts to timestamps, null where they are not dates."""
+    """Texts to timestamps, null where they are not dates. Of an ISO 8601 moment, the day is read as it stands there."""
+    if date_format == _ISO and (pc.max(pc.binary_length(texts)).as_py() or 0) > len("2031-12-31"):
+        texts = pc.replace_substring_regex(texts, _WHOLE_MOMENT, r"\1")
     parsed = pc.strptime(texts, format=date_format, unit="s", error_is_null=True)
     # Arrow reads 30 February as 1 March. What does not come back as it was written is left to Python to judge.
     odd = filled(pc.not_equal(pc.strftime(parsed, format=date_format), texts.cast(pa.string())), False)

@@ -146,17 +146,69 @@ def _basis(marginal: Marginal, size: int) -> Basis:
 
 # Inside base cells
 
-Inside = tuple[NDArray[np.int64], Floats, int]  # of each row its base cell, and the place in it from -1 to 1; cells
+_SMALLEST_SLOPE = 0.05  # relative, from the middle of a cell to its end: densities that agree by chance say no more
 
 
-def inside_cells(marginal: Marginal, codes: Codes) -> Inside:
-    """Where released values lie in their base cells: the middle is 0. Single values and labels lie nowhere else."""
-    cells = marginal.cell_of(codes)
-    if not isinstance(marginal, OrderedMarginal):
-        return cells, np.zeros(len(cells)), marginal.cell_count
-    apart = np.zeros(marginal.apart, np.int64)
-    low = np.concatenate([[0], marginal.edges, apart])
-    high = np.concatenate([marginal.edges, [marginal.size], apart])
-    width = np.maximum(high - low - 1, 1)[cells]
-    places = np.where(high[cells] - low[cells] > 1, (2 * codes - low[cells] - high[cells] + 1) / width, 0.0)
-    return cells, places, marginal.cell_count
+@dataclass(frozen=True)
+class PlacesError:
+    """Of where released values lie in their base cells: how much too steep or too flat the released density is there.
+
+    Two things say how steep the density is inside a cell. Counts of its parts, where the column was counted finer. And
+    cells around it: the fit takes slopes from neighbours, and a cell whose own density is what its two neighbours would
+    have it be has neighbours that tell (see `_unlike`). Single values and labels lie nowhere else.
+    """
+
+    cells: NDArray[np.int64]  # of each row its base cell
+    places: Floats  # and the place in it, from -1 to 1: the middle is 0
+    off: Floats  # of each cell the slope that rows lack, as far as that is known
+    spread: Floats  # deviation of what is not
+
+    @classmethod
+    def of(cls, marginal: Marginal, codes: Codes, asked: ColumnMeasurement) -> PlacesError:
+        cells, count = marginal.cell_of(codes).astype(np.int64), marginal.cell_count
+        score = np.zeros(count)
+        if not isinstance(marginal, OrderedMarginal):
+            return cls(cells, np.zeros(len(cells)), score, score)
+        apart = np.zeros(marginal.apart, np.int64)
+        low = np.concatenate([[0], marginal.edges, apart])
+        high = np.concatenate([marginal.edges, [marginal.size], apart])
+        width = np.maximum(high - low - 1, 1)[cells]
+        places = np.where(high[cells] - low[cells] > 1, (2 * codes - low[cells] - high[cells] + 1) / width, 0.0)
+        precision = 1 / _unlike(low, high, np.bincount(cells, minlength=count).astype(np.float64)) ** 2
+        inner = (codes >= 0) & (codes < marginal.size)  # neither missing nor a special value
+        for level in asked.levels:
+            within = np.searchsorted(marginal.edges, level.low, side="right")
+            whole = (level.low >= low[within]) & (level.high <= high[within])  # in one base cell, with others
+            whole &= (level.high - level.low < (high - low)[within]) & (level.low < marginal.size)
+            part = np.maximum(np.searchsorted(level.low, codes[inner], side="right") - 1, 0)
+            size = len(level.low)
+            rows = np.bincount(part, minlength=size)
+            moved = np.bincount(part, places[inner], minlength=size)  # records that a slope of one would bring
+            lacking = np.where(whole, (level.noisy - rows) * moved, 0.0)
+            squares = np.bincount(within, np.where(whole, moved**2, 0.0), minlength=count)
+            precision += squares / level.deviation**2
+            score += np.bincount(within, lacking, minlength=count) / level.deviation**2
+        return cls(cells, places, score / precision, 1 / np.sqrt(precision))
+
+    def drawn(self, sign: float, normal: Floats) -> Floats:
+        """One draw of the error, as a part of each row's weight; `normal`: a number for each cell."""
+        return np.asarray(np.clip(sign * self.off + self.spread * normal, -2.0, 2.0)[self.cells] * self.places)
+
+
+def _unlike(low: NDArray[np.int64], high: NDArray[np.int64], mass: Floats) -> Floats:
+    """Of each base cell: how far densities are from what neighbours say, as a part of them; 1 where none say anything.
+
+    The root mean square of a cell and its neighbours. Single values may be heaps: they say nothing of what is around.
+    """
+    found = np.ones(len(mass))
+    wide = np.flatnonzero(high - low > 1)
+    if len(wide) > 2:
+        centre = (low + high)[wide] / 2
+        density = mass[wide] / (high - low)[wide]
+        near = (centre[1:-1] - centre[:-2]) / (centre[2:] - centre[:-2])
+        expected = density[:-2] + near * (density[2:] - density[:-2])
+        off = np.abs(density[1:-1] - expected) / np.maximum(density[1:-1], 1e-300)
+        squares = np.pad(np.minimum(off, 1.0) ** 2, 1, constant_values=1.0)
+        around = np.pad(squares, 1, mode="edge")
+        found[wide] = np.sqrt((around[:-2] + around[1:-1] + around[2:]) / 3)
+    return np.asarray(np.clip(found, _SMALLEST_SLOPE, 1.0))

@@ -107,7 +107,7 @@ class ByRank(_InCells):
         words.sort()
         words &= np.uint32((1 << _PLACE_BITS) - 1)
         codes = np.empty(len(keys), np.int64)
-        codes[words.astype(np.int64)] = self.strips.values(len(keys), phase, sampler)
+        codes[words.astype(np.intp)] = self.strips.values(len(keys), phase, sampler)
         return codes
 
 
@@ -167,29 +167,40 @@ class ByCell(_InCells):
         counts = counts_of(self.strips.reach, len(keys), phase)
         wanted = np.zeros(self.cell_count, np.int64)
         np.add.at(wanted, self.cell_of_strip, counts)
-        cells = self._moved(keys.astype(np.int64), wanted, sampler)
+        cells = self._moved(keys, wanted, sampler)
         label = np.zeros(self.cell_count, np.int64)
         label[self.cell_of_strip] = self.strips.low
-        codes: Codes = label.take(cells)
-        for cell in np.flatnonzero(np.bincount(self.cell_of_strip, minlength=self.cell_count) > 1):
-            here = self.cell_of_strip == cell
-            labels = np.repeat(self.strips.low[here], counts[here])
-            codes[cells == cell] = labels[sampler.shuffle(len(labels))]
+        codes: Codes = label[cells]
+        several = np.bincount(self.cell_of_strip, minlength=self.cell_count) > 1
+        if several.any():
+            rows, starts = _by_cell(cells, self.cell_count)
+            for cell in np.flatnonzero(several):
+                here = self.cell_of_strip == cell
+                labels = np.repeat(self.strips.low[here], counts[here])
+                codes[rows[starts[cell] : starts[cell + 1]]] = labels[sampler.shuffle(len(labels))]
         return codes
 
-    def _moved(self, cells: NDArray[np.int64], wanted: NDArray[np.int64], sampler: Sampler) -> NDArray[np.int64]:
+    def _moved(self, keys: Keys, wanted: NDArray[np.int64], sampler: Sampler) -> NDArray[np.intp]:
         """Cells of which there are as many as wanted: rows too many go, evenly picked, where there are too few."""
-        spare = np.bincount(cells, minlength=self.cell_count) - wanted
-        lacking = np.repeat(np.arange(self.cell_count), np.maximum(-spare, 0))
-        picked = []
-        for cell in np.flatnonzero(spare > 0):
-            rows = np.flatnonzero(cells == cell)
-            every = len(rows) / spare[cell]
-            places = (np.arange(spare[cell]) + float(sampler.uniform(1)[0])) * every
-            picked.append(rows[np.minimum(places.astype(np.int64), len(rows) - 1)])
-        if picked:
-            cells[np.concatenate(picked)] = lacking[sampler.shuffle(len(lacking))]
+        cells = keys.astype(np.intp)
+        rows, starts = _by_cell(keys, self.cell_count)
+        size = np.diff(starts)
+        lacking = np.repeat(np.arange(self.cell_count), np.maximum(wanted - size, 0))
+        if len(lacking):
+            spare = np.maximum(size - wanted, 0)
+            some = np.flatnonzero(spare)
+            spare, size, starts = spare[some], size[some], starts[some]
+            place = np.arange(len(lacking)) - np.repeat(np.cumsum(spare) - spare, spare)  # of a row among those to go
+            every = (place + np.repeat(sampler.uniform(len(some)), spare)) * np.repeat(size / spare, spare)
+            picked = np.repeat(starts, spare) + np.minimum(every.astype(np.int64), np.repeat(size - 1, spare))
+            cells[rows[picked]] = lacking[sampler.shuffle(len(lacking))]
         return cells
+
+
+def _by_cell(cells: NDArray[Any], count: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Rows in the order of their cells, and where each of the cells begins; the end last."""
+    starts = np.append(0, np.cumsum(np.bincount(cells, minlength=count)))
+    return np.argsort(cells.astype(np.uint16), kind="stable"), starts  # of short numbers it counts, and compares none
 
 
 Law = ByRank | ByCell

@@ -14,7 +14,7 @@ The error    of a fitted table has four parts, and a replicate draws each of the
 How          The released rows are raked to their own tables plus 1, with a prior around 2 instead of zero, from weights
              that hold 3 (and 4). For a linear fit with normal noise that is an exact draw of the error: the minimum of
              a perturbed sum of squares is a draw from the posterior (Papandreou and Yuille 2010).
-Support      Rows drawn again and raked to what was measured, without noise: what still varies was not measured.
+Support      Rows drawn again that keep what was measured: what still varies was not measured (support.py).
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil import rules
 from rankveil.declare.domain import Codes
-from rankveil.draw.misfit import ColumnError, TableError, inside_cells
+from rankveil.draw.misfit import ColumnError, PlacesError, TableError
+from rankveil.draw.support import Fixed, Projection
+from rankveil.fit.marginal import OrderedMarginal
 from rankveil.fit.model import Model
 from rankveil.fit.rows import RowSet
 from rankveil.fit.terms import Cells, Index, Term
@@ -41,7 +44,6 @@ from rankveil.noise import Sampler
 FAY = 0.5  # part of an error that a replicate has
 UNIT = 1000  # weights are multiples of 1 / UNIT ...
 _LARGEST = (1 << 16) - 1  # ... and below 66
-_SETTLED = 0.05  # deviations of noise: what may be left of measured tables
 
 Weights = NDArray[np.uint16]  # replicates x rows, in units of 1 / UNIT
 
@@ -82,7 +84,7 @@ class _Draws:
         kinds, self._kind = np.unique(cells, axis=0, return_inverse=True)
         self._cells: list[Cells] = list(np.ascontiguousarray(kinds.T))
         self._terms = _terms(model, measured)
-        self._sums: list[Index] = [_masked(term, term.sums(self._cells)) for term in self._terms]
+        self._sums = [_masked(term, term.sums(self._cells)) for term in self._terms]
         self._fitted = self._tables(np.ones(self.size))
         self._laplace = any(
             level.law == "discrete Laplace" for each in measured.asked.values() for level in each.levels
@@ -101,8 +103,16 @@ class _Draws:
         }
         self._excess = [_excess(term, fitted) for term, fitted in self._together()]
         self._inside = [
-            inside_cells(marginals[name], released[name]) for name in marginals if name not in measured.public
+            PlacesError.of(marginals[name], released[name], measured.asked[name])
+            for name in marginals
+            if name not in measured.public
         ]
+        self._finest = [
+            (measured.asked[name].levels[-1], released[name])
+            for name, each in marginals.items()
+            if name not in measured.public and isinstance(each, OrderedMarginal)
+        ]
+        self._parities = sum(term.mask >= 0 for term in self._terms)
         self._sign = 1.0
         self._of_size = _deviation_of_size(measured) / measured.rows
 
@@ -131,39 +141,27 @@ class _Draws:
         return self._raked(both, noise, prior, total), self._raked(rows, sampled, prior, total)
 
     def drawn_again(self) -> Weights:
-        """Rows as they might have been drawn from the same model, with all that was measured as it is.
+        """Rows as they might have been drawn from the same model, with all that was measured as it is (support.py)."""
+        projection, kind = self._support
+        thrown = np.where(self._sampler.uniform(self.size) < 0.5, -FAY, FAY)
+        of_kinds = np.bincount(kind, thrown, minlength=len(projection.rows)) / projection.rows
+        return _in_units(1 + thrown + (projection.of(of_kinds) - of_kinds)[kind])
 
-        Raked, and then brought to the nearest weights that change no measured table, by conjugate gradients: raking is
-        quick at first and slow at last. What still varies of an estimate is what measured tables do not say of it.
-        """
-        start = self._again()
-        terms = [
-            replace(term, measured=fitted, parameters=np.zeros(len(fitted)), departures=None)
-            for term, fitted in self._together()
+    @cached_property
+    def _support(self) -> tuple[Projection, NDArray[np.int64]]:
+        """Columns were counted finer than in base cells: rows are told apart by these counts, too."""
+        finer = [(level, codes) for level, codes in self._finest if level.low.size > 1]
+        parts = [np.searchsorted(level.low[1:], codes, side="right").astype(np.int64) for level, codes in finer]
+        whole, kind = np.unique(np.stack([self._kind.ravel(), *parts], axis=1), axis=0, return_inverse=True)
+        tables = [
+            Fixed(sums[whole[:, 0]].astype(np.int64), len(fitted), math.sqrt(term.variance))
+            for (term, fitted), sums in zip(self._together(), self._sums, strict=True)
         ]
-        rows = RowSet(self._cells, terms, self._of_kinds(start * (self.size / start.sum())), self._sums)
-        rows.rake(rules.SUPPORT_RAKES)
-        weights = rows.weights
-        tables = self._of_tables(weights)
-        scale = [1 / np.maximum(each, 1e-9) for each in tables]
-        left = [fitted - each for fitted, each in zip(self._fitted, tables, strict=True)]
-        parameters = [np.zeros(len(each)) for each in left]
-        along = [a * b for a, b in zip(scale, left, strict=True)]
-        now = _dot(left, along)
-        for _ in range(rules.SUPPORT_STEPS):
-            if all(
-                float(np.mean(each**2)) <= _SETTLED**2 * term.variance
-                for term, each in zip(self._terms, left, strict=True)
-            ):
-                break
-            turned = self._of_tables(weights * self._summed(along))
-            length = now / max(_dot(along, turned), 1e-300)
-            parameters = [a + length * b for a, b in zip(parameters, along, strict=True)]
-            left = [a - length * b for a, b in zip(left, turned, strict=True)]
-            scaled = [a * b for a, b in zip(scale, left, strict=True)]
-            last, now = now, _dot(left, scaled)
-            along = [a + now / last * b for a, b in zip(scaled, along, strict=True)]
-        return self._in_rows(start, weights * (1 + self._summed(parameters)))
+        tables += [
+            Fixed(whole[:, 1 + place], level.low.size, level.deviation) for place, (level, _) in enumerate(finer)
+        ]
+        kind = kind.ravel()
+        return Projection(tables, np.bincount(kind).astype(np.float64)), kind
 
     def _of_kinds(self, weights: Floats) -> Floats:
         """Of rows: the weight of each kind."""
@@ -171,8 +169,7 @@ class _Draws:
 
     def _in_rows(self, start: Floats, kinds: Floats, total: float = 1.0) -> Weights:
         """Rows that started with these weights, each kind now with another one."""
-        weights = start * (kinds / np.maximum(self._of_kinds(start), 1e-300))[self._kind] * total
-        return np.clip(np.rint(weights * UNIT), 0, _LARGEST).astype(np.uint16)
+        return _in_units(start * (kinds / np.maximum(self._of_kinds(start), 1e-300))[self._kind] * total)
 
     def _tables(self, weights: Floats) -> list[Floats]:
         """Measured tables of weighted rows."""
@@ -180,13 +177,6 @@ class _Draws:
 
     def _of_tables(self, kinds: Floats) -> list[Floats]:
         return [term.fitted(sums, kinds) for term, sums in zip(self._terms, self._sums, strict=True)]
-
-    def _summed(self, parameters: Sequence[Floats]) -> Floats:
-        """For each kind of row the sum of its cells' parameters."""
-        found = np.zeros(len(self._cells[0]))
-        for each, sums in zip(parameters, self._sums, strict=True):
-            found += each[sums]
-        return found
 
     def _again(self) -> Floats:
         """Weights of rows drawn again: exponential, as in the Bayesian bootstrap, and halfway to 1."""
@@ -202,14 +192,14 @@ class _Draws:
             for place, (term, fitted, each) in enumerate(zip(self._terms, self._fitted, change, strict=True))
         ]
         rows = RowSet(self._cells, terms, self._of_kinds(start * (self.size / start.sum())), self._sums)
-        rows.rake(rules.REPLICATE_RAKES)
+        rows.rake(rules.REPLICATE_RAKES if self._parities < rules.MANY_PARITIES else rules.PARITY_RAKES)
         return self._in_rows(start, rows.weights, total)
 
     def _tilt(self) -> Floats:
         """Weights of rows whose values lie elsewhere in their cells."""
         weights = np.ones(self.size)
-        for cells, places, count in self._inside:
-            weights *= 1 + FAY * np.clip(self._normal(count), -2.0, 2.0)[cells] * places
+        for error in self._inside:
+            weights *= 1 + FAY * error.drawn(self._sign, self._normal(len(error.off)))
         return weights
 
     def _noise(self, place: int, columns: Mapping[int, Floats], lost: Mapping[int, Floats]) -> Floats:
@@ -256,11 +246,11 @@ class _Draws:
         return np.asarray(-np.sign(places) * np.log1p(-np.minimum(np.abs(places), 1 - 1e-15)) / math.sqrt(2))
 
 
-def _dot(first: Sequence[Floats], second: Sequence[Floats]) -> float:
-    return float(sum(a @ b for a, b in zip(first, second, strict=True)))
+def _in_units(weights: Floats) -> Weights:
+    return np.clip(np.rint(weights * UNIT), 0, _LARGEST).astype(np.uint16)
 
 
-def _masked(term: Term, sums: Index) -> Index:
+def _masked(term: Term, sums: Index | Cells) -> Index | Cells:
     return sums if term.mask < 0 else sums & term.mask
 
 

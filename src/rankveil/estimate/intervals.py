@@ -11,6 +11,8 @@ Measured     Rows drawn again that agree with all that was measured still differ
 Hidden       The model takes few records far from all others for noise. Where as many of them as one deviation of the
              noise on a count, at an end of the range that the plan declares, would carry a mean, a total or a
              coefficient out of its interval (rules.MOST_HIDDEN), it is not supported either.
+Own          A coefficient lives on what the other columns do not explain of its own. Where that is less than a part
+             (rules.LEAST_OWN), it hangs on how values lie inside cells, which a model makes up: not supported.
 """
 
 from __future__ import annotations
@@ -93,8 +95,8 @@ class Estimates:
         which = "This is" if len(self.each) == 1 else f"{weak} of {len(self.each)} are"
         return (
             f"{which} {NOT_SUPPORTED}: no measured table links these columns in such detail, or a few records at the"
-            " end of a column's range, which noise can hide, would move it out of its interval. What the model assumes"
-            " decides there, and the interval does not cover that."
+            " end of a column's range, which noise can hide, would move it out of its interval, or a regressor nearly"
+            " follows from the others. What the model assumes decides there, and the interval does not cover that."
         )
 
     @property

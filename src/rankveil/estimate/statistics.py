@@ -31,6 +31,7 @@ class Statistic:
     rows: NDArray[np.int64]  # how many released rows each is about
     inverse: Callable[[Floats, Floats], Floats] | None = None  # of quantiles: the values at shares, under weights
     hidden: Floats | None = None  # how far records at the ends of columns move each, if noise hides them
+    own: Floats | None = None  # of regressors that are numbers: the part of the variance that the others do not explain
 
 
 def statistic(asked: Asked, columns: Mapping[str, Values], ends: Mapping[str, Ends] | None = None) -> Statistic:
@@ -161,7 +162,15 @@ def _regression(asked: Asked, columns: Mapping[str, Values], chosen: Bools, ends
         weights = np.append(np.ones(len(rows)), np.full(len(some), deviation / len(some)))
         moved = solve(np.concatenate([x, x_there]), np.append(y, y_there), weights, start)
         hidden = np.maximum(hidden, np.abs(moved - start) / scale)
-    return Statistic(names, lambda weights: solve(x, y, weights[rows], start) / scale, counts, hidden=hidden)
+    own = np.where(np.isin(x, (0.0, 1.0)).all(axis=0), 1.0, _own(x))
+    return Statistic(names, lambda weights: solve(x, y, weights[rows], start) / scale, counts, hidden=hidden, own=own)
+
+
+def _own(x: Floats) -> Floats:
+    """What is left of each column's variance beside all others; the first is the constant."""
+    centred = x[:, 1:] - x[:, 1:].mean(axis=0)
+    left = 1 / np.maximum(np.diag(np.linalg.pinv(centred.T @ centred, hermitian=True)), 1e-300)
+    return np.append(1.0, left / np.maximum((centred**2).sum(axis=0), 1e-300))
 
 
 def _design(asked: Asked, columns: Mapping[str, Values], chosen: Bools) -> tuple[tuple[str, ...], Floats]:

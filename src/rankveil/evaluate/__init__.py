@@ -1,6 +1,6 @@
 """Utility of a release. Everything here reads the original table, so its results are internal.
 
-The exception is publish.py: figures with noise, paid from the ledger, which go on the certificate.
+The exception is publish.py: figures with noise, entered in the ledger first, which go on the certificate.
 """
 
 from rankveil._lazy import lazily

@@ -71,7 +71,7 @@ def _of_numbers(column: Column, grid: Grid, original: Codes, released: Codes) ->
     made = Distribution(column.name, "dates" if grid.date_format else "numbers", (), 0, 0)
     if len(present[0]) + len(present[1]) == 0:
         return made
-    heap = None
+    spike = None
     if grid.width >= _SINGLE_VALUES and len(present[0]):
         values, counts = np.unique(present[0], return_counts=True)
         value = int(values[np.argmax(counts)])
@@ -79,11 +79,11 @@ def _of_numbers(column: Column, grid: Grid, original: Codes, released: Codes) ->
             shares = [
                 float(np.count_nonzero(codes == value) / size) for codes, size in zip(present, sizes, strict=True)
             ]
-            heap = Bar(_as_text(grid, value), *shares)
+            spike = Bar(_as_text(grid, value), *shares)
             present = [codes[codes != value] for codes in present]
     both = np.concatenate(present)
     if len(both) == 0:
-        return replace(made, heap=heap)
+        return replace(made, spike=spike)
     edges, gathered, logarithmic = _edges(grid, both)
     before, after = (
         np.histogram(np.clip(codes, edges[0], np.ceil(edges[-1]) - 1), edges)[0] / size
@@ -94,7 +94,7 @@ def _of_numbers(column: Column, grid: Grid, original: Codes, released: Codes) ->
         Bar(_named(grid, *edges[at : at + 2]), float(before[at]), float(after[at]), places[at], places[at + 1])
         for at in range(len(before))
     )
-    return replace(made, bars=bars, heap=heap, gathered=gathered, log=logarithmic)
+    return replace(made, bars=bars, spike=spike, gathered=gathered, log=logarithmic)
 
 
 def _edges(grid: Grid, codes: Codes) -> tuple[Shares, bool, bool]:

@@ -1,4 +1,4 @@
-"""Accuracy of a release, published: measured with noise, paid from the ledger, put on the certificate.
+"""Accuracy of a release, published: measured with noise, entered in the ledger first, put on the certificate.
 
 Guarantee    The figures are ε-DP for whom the plan protects, beside what the release has cost. The spend is in the
              ledger, under the same identities as a release, before noise is drawn, and is not given back. The
@@ -17,24 +17,25 @@ from fractions import Fraction
 from pathlib import Path
 
 from rankveil.certificate import Certificate, plain
+from rankveil.certificate.odds import meaning_of
 from rankveil.declare import Plan, Records, Schema, declare, encode
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.expression import Node, parse
 from rankveil.declare.persons import limited
 from rankveil.declare.rule import Stated
 from rankveil.engines import Engine, RowsDone, engine_for, metered, open_table
-from rankveil.errors import GuaranteeError, OutputError, PlanError, SigningError, TableError
+from rankveil.errors import BudgetError, GuaranteeError, OutputError, PlanError, SigningError, TableError
 from rankveil.evaluate.evaluation import certificate_beside, plan_in_force, release_file, with_columns
-from rankveil.ledger import Booking, Head
+from rankveil.ledger import Booking, Head, Ledger, default_ledger_path, lacks
 from rankveil.meaning import NEEDS_CONSENT
 from rankveil.measure.accuracy import Answer, Conditions, Question, noisy_answers
 from rankveil.measure.budget import Budget
 from rankveil.noise import RandomSource, SystemSource
 from rankveil.published_accuracy import THEOREMS, AccuracyStatement, figure_of, statement_of
-from rankveil.sign import SigningKey, papers, read_manifest, signing_key_for
+from rankveil.sign import SigningKey, papers, signing_key_for
 from rankveil.verify.numbers import Fails
 from rankveil.verify.release import fingerprint
-from rankveil.write import CERTIFICATE_NAME, MANIFEST_NAME, rewrite_papers
+from rankveil.write import CERTIFICATE_NAME, rewrite_papers
 
 MOST_QUERIES = 100
 
@@ -104,6 +105,8 @@ def publish_accuracy(
             " this table.",
             remedy="Name the table that was released.",
         )
+    if source.releasable:
+        _same_ledger(certificate, default_ledger_path() if ledger is None else Path(ledger))
     budget = Budget(price, protects=plan.unit)
     # PRIVACY: the spend is on the disk before any noise is drawn, and nothing takes it back.
     booking = Booking()
@@ -122,8 +125,9 @@ def publish_accuracy(
         )
     with booking.stands("The certificate is unchanged."):
         progress("drawing noise")
+        head = booking.head()
         answers = noisy_answers(exact, budget, source)
-        changed = _rewritten(file.parent, certificate, answers, queries, booking, price, clock(), signing)
+        changed = _rewritten(file.parent, certificate, answers, queries, booking, head, price, clock(), signing)
     with booking.stands("The figures are on the certificate; only a note of that is missing."):
         booking.published("accuracy, on the certificate")
     return changed
@@ -184,12 +188,28 @@ def _same_key(
     return found
 
 
+def _same_ledger(certificate: Certificate, path: Path) -> None:
+    """What these figures cost is added to what the release has cost, so they stand in one book, under one cap."""
+    if certificate.ledger is None:
+        return
+    wrong: str | None = f"there is no ledger {path}"
+    if path.is_file():
+        with Ledger(path) as opened:
+            wrong = lacks(opened, certificate.ledger.entry, certificate.ledger.receipt)
+    if wrong is not None:
+        raise BudgetError(
+            f"The ledger is not the one that the release was entered in: {wrong}.",
+            remedy="Name that one with --ledger: figures of accuracy add to what the release has cost.",
+        )
+
+
 def _rewritten(
     folder: Path,
     before: Certificate,
     answers: Sequence[Answer],
     queries: Sequence[str],
     booking: Booking,
+    head: Head | None,
     price: Fraction,
     now: datetime,
     signing: SigningKey | None,
@@ -229,10 +249,10 @@ def _rewritten(
                 for answer in answers
             ),
         )
-        made[:] = [found.model_copy(update={"published_accuracy": (*earlier, statement)})]
-        manifest = folder / MANIFEST_NAME
-        quoted = read_manifest(manifest)[0].ledger if manifest.is_file() else None
-        head = None if quoted is None else Head(quoted.entry, quoted.receipt, quoted.head)
+        beside = together - Fraction(found.epsilon or 0)
+        meant = meaning_of(Fraction(found.epsilon or 0), Fraction(found.delta or 0), found.accounting, beside)
+        update = {"published_accuracy": (*earlier, statement), "meaning": None if found.meaning is None else meant}
+        made[:] = [found.model_copy(update=update)]
         return papers(made[0], head, signing)
 
     rewrite_papers(folder, changed)

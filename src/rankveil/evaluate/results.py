@@ -48,14 +48,14 @@ class Bar:
 
 @dataclass(frozen=True)
 class Distribution:
-    """One column before and after. Shares are of all rows, so bars, heap and missing add up to 1."""
+    """One column before and after. Shares are of all rows, so bars, spike and missing add up to 1."""
 
     column: str
     shape: Literal["numbers", "dates", "labels"]
     bars: tuple[Bar, ...]
     missing_before: float
     missing_after: float
-    heap: Bar | None = None  # one value with more than half of the rows; it would dwarf all other bars
+    spike: Bar | None = None  # one value with more than half of the rows; it would dwarf all other bars
     log: bool = False  # bins grow in size as the plan's logarithmic scale does
     gathered: bool = False  # the outermost bins hold all that lies beyond
 

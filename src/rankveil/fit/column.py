@@ -2,13 +2,13 @@
 
 Guarantee    Reads measurements, n and the plan; sees no data and draws nothing.
 Steps        The finest cells of the levels that cover a column; which of them stand out as spikes; a curve that is
-             likely before they are believed (prior.py); one density for all of them (density.py); the levels of the
-             search divide its cells further. Labels and columns of few values: labels.py.
+             likely a priori (prior.py); one density for all of them (density.py); the levels of the
+             search divide its cells further; last digits say which codes are round (digits.py). Labels and columns of
+             few values: labels.py.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,14 +19,16 @@ from rankveil.declare.axis import Axis
 from rankveil.declare.domain import Grid
 from rankveil.declare.schema import Column
 from rankveil.fit.density import System, fit_densities
+from rankveil.fit.digits import with_round_numbers
 from rankveil.fit.labels import Labels, fit_labels
 from rankveil.fit.marginal import Finest, Marginal, marginal_of
 from rankveil.fit.prior import Evidence, curves
 from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
 from rankveil.fit.threads import on_one_thread
-from rankveil.measure.measurements import ColumnMeasurement, Level, NoiseLaw
-from rankveil.rules import CURVE_POINTS, FALSE_ALARMS, MOST_CELLS
+from rankveil.fit.trust import believed
+from rankveil.measure.measurements import ColumnMeasurement, Level, beyond_noise
+from rankveil.rules import CURVE_POINTS, MOST_CELLS
 
 Bools = NDArray[np.bool_]
 Edges = NDArray[np.int64]
@@ -45,7 +47,7 @@ def fit_columns(measured: Mapping[str, ColumnMeasurement], rows: int, finest: Fi
     expected = _expected(seen)
     fitted = fit_densities([each.system(expected[name]) for name, each in seen.items()])
     segments = {
-        name: _divided(measured[name], each.segments(mass))
+        name: _with_digits(measured[name], _divided(measured[name], each.segments(mass)))
         for (name, each), mass in zip(seen.items(), fitted, strict=True)
     }
     for name, mass in masses.items():
@@ -180,7 +182,7 @@ def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
         low, high = (np.sort(np.append(a[whole], b)) for a, b in ((low, level.low), (high, level.high)))
     own, deviation = _counted(levels, low, high)
     law = levels[0].law
-    out = _standing_out(own, deviation, np.diff(axis.places(np.append(low, high[-1]))), _beyond_noise(len(low), law))
+    out = _standing_out(own, deviation, np.diff(axis.places(np.append(low, high[-1]))), beyond_noise(len(low), law))
     standing = low[out]
     if len(low) < CURVE_POINTS:  # counts are few: the prior's curve says what is inside their cells
         points = axis.cut(CURVE_POINTS)
@@ -196,7 +198,7 @@ def _observed(each: ColumnMeasurement, rows: int) -> _Observed:
     if not every:
         first = min(max(axis.zero, 0), axis.size - 1)
         free[low == first] = True
-        free[-1] = own[-1] > _beyond_noise(1, law) * deviation[-1]  # a top code
+        free[-1] = own[-1] > beyond_noise(1, law) * deviation[-1]  # a top code
         zero = int(np.searchsorted(low, first)) if axis.is_amount else None
     return _Observed(
         "values" if every else "amounts" if axis.is_amount else "numbers",
@@ -229,12 +231,6 @@ def _counted(levels: tuple[Level, ...], low: Edges, high: Edges) -> tuple[Floats
     return np.where(weight > 0, total / counted, -np.inf), counted**-0.5
 
 
-def _beyond_noise(places: int, law: NoiseLaw) -> float:
-    """Deviations that noise exceeds in one of so many places with a probability of `FALSE_ALARMS` at most."""
-    nats = math.log(places / (2 * FALSE_ALARMS))
-    return nats / math.sqrt(2) if law == "discrete Laplace" else math.sqrt(2 * nats)
-
-
 def _standing_out(noisy: Floats, deviation: Floats, width: Floats, limit: float) -> Bools:
     """Cells far above twice the median density of the three on each side."""
     padded = np.pad(noisy / width, 3, constant_values=np.nan)
@@ -253,10 +249,14 @@ def _divided(each: ColumnMeasurement, segments: Segments) -> Segments:
     return segments
 
 
-def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
-    """Segments that a level looked into, in its pieces.
+def _with_digits(each: ColumnMeasurement, segments: Segments) -> Segments:
+    return segments if each.digits is None else with_round_numbers(segments, each.digits)
 
-    What is expected of a piece follows the density around it; counts are believed as far as those of the whole level
+
+def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
+    """Segments that a level divided, in its pieces.
+
+    What is expected of a piece follows the density around it; counts weigh as much as those of the whole level
     differ from that by more than noise; pieces that stand out by themselves keep what was counted.
     """
     of = np.searchsorted(segments.low, level.low, side="right") - 1
@@ -264,12 +264,7 @@ def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
     width = np.diff(axis.places(np.stack([level.low, level.high])), axis=0)[0]
     share = width * _density_at(segments, axis, (level.low + level.high) / 2)
     expected = whole * share / np.bincount(of, share, minlength=len(segments.low))[of]
-    off = level.noisy - expected
-    out = off > _beyond_noise(len(off), level.law) * level.deviation
-    usual = ~out
-    spread = max(0.0, float((off[usual] ** 2 - level.deviation**2).sum() / max((expected[usual] ** 2).sum(), 1e-9)))
-    trust = spread * expected**2 / (spread * expected**2 + level.deviation**2)
-    mass = np.where(out, level.noisy, np.maximum(expected + trust * off, 0.0))
+    mass, out = believed(expected, level.noisy, level.deviation, level.law)
     # What the pieces of a cell are over or short goes to those that do not stand out, as far as they can take it.
     taken = np.bincount(of, np.where(out, mass, 0.0), minlength=len(segments.low))[of]
     rest = np.bincount(of, np.where(out, 0.0, mass), minlength=len(segments.low))[of]

@@ -1,4 +1,4 @@
-"""What is likely of a table before it is believed: departures that are smooth along columns with an order.
+"""The prior of a table: departures that are smooth along columns with an order.
 
 Model        A table is what the rest of the model expects of it, plus departures, plus noise. Departures are normal
              around zero, in proportion to the expected counts. Along a column of numbers they change slowly: written

@@ -75,7 +75,9 @@ class Limits:
     @classmethod
     def of(cls, obeyed: Iterable[Rule], marginals: Mapping[str, Marginal]) -> Limits:
         """Of rules that are small enough to be written down; the others are kept when rows are drawn."""
-        probes = {name: _probes(marginal) for name, marginal in marginals.items()}
+        obeyed = list(obeyed)
+        asked = {name for rule in obeyed for name in rule.columns}
+        probes = {name: _probes(marginals[name]) for name in asked}
         order = {name: place for place, name in enumerate(marginals)}
         found: dict[tuple[str, ...], Bools] = {}
         for rule in obeyed:

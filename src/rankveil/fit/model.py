@@ -1,4 +1,4 @@
-"""Measurements -> Model: one fit to all that was measured, each measurement believed as far as its noise allows.
+"""Measurements -> Model: one fit to all that was measured, each measurement weighted by its noise.
 
 Post-processing (T1): reads measurements, which are released, and nothing else. The model is a set of weighted rows of
 base cells with the columns' marginals, from which any number of rows can be drawn; and the parameters of the log-linear
@@ -25,6 +25,8 @@ from rankveil.fit.terms import NO_LIMITS, Cells, Term
 from rankveil.fit.threads import on_one_thread
 from rankveil.measure.measurements import Floats, Groups, Measurements
 from rankveil.noise import Sampler
+
+_STRETCH = 1 << 14  # rows that are given latent values at a time
 
 
 @dataclass(frozen=True)
@@ -171,16 +173,19 @@ def _given(
 
 def inner_order(marginals: Mapping[str, Marginal], cells: Sequence[Cells], weights: Floats, sampler: Sampler) -> Floats:
     """Where in its cell a row's value lies: as the row's other columns suggest, by normal scores, and by chance."""
-    scores = np.stack(
-        [_normal_scores(marginal)[here] for marginal, here in zip(marginals.values(), cells, strict=True)], axis=1
-    )
-    mean = np.average(scores, axis=0, weights=weights)
-    centred = scores - mean
-    covariance = (centred * weights[:, None]).T @ centred / weights.sum()
+    latent = np.empty((len(weights), len(marginals)))
+    for place, (marginal, own) in enumerate(zip(marginals.values(), cells, strict=True)):
+        latent[:, place] = _normal_scores(marginal)[own]
+    latent -= np.average(latent, axis=0, weights=weights)
+    # In stretches, and in place: the rows of a wide table are large.
+    stretches = [slice(start, start + _STRETCH) for start in range(0, len(weights), _STRETCH)]
+    covariance = sum((latent[here].T * weights[here]) @ latent[here] for here in stretches) / weights.sum()
     precision = np.linalg.inv(covariance + rules.RIDGE * np.eye(len(covariance)))
     spread = 1 / np.sqrt(np.diag(precision))
-    expected = centred - centred @ precision * spread**2
-    latent: Floats = expected + sampler.normal(*expected.shape) * spread
+    for here in stretches:
+        rows = latent[here]
+        rows -= rows @ precision * spread**2
+        rows += sampler.normal(*rows.shape) * spread
     return latent
 
 

@@ -1,6 +1,6 @@
-"""What is likely of a column before its own counts are believed: bells along its axis, learnt from all columns.
+"""The prior density of a column, before its own counts: a mixture of normal curves, learnt from all columns.
 
-Candidates   Bells of several widths all along the axis, and the even spread, each with none, some or most of the
+Candidates   Normal curves of several widths all on the axis, and the even spread, each with none, some or most of the
              records at zero where the column holds amounts. All are public.
 Weights      Columns of one table are alike in how far values reach as a share of the declared range, and in how much is
              at zero: whoever declares one bound far beyond the bulk declares others so. Logarithms of reaches are
@@ -41,8 +41,8 @@ class Evidence:
     """What one column's noisy counts say of the candidates."""
 
     curves: Floats  # candidates x edges: cumulative shares at the edges of the finest cells
-    fit: Floats  # logarithm of each candidate's likelihood: by share at zero, and bell
-    reach: Floats  # of each bell: root mean square distance from zero, as a logarithm of a share of the range
+    fit: Floats  # logarithm of each candidate's likelihood: by share at zero, and curve
+    reach: Floats  # of each curve: root mean square distance from zero, as a logarithm of a share of the range
 
     @classmethod
     def of(
@@ -57,7 +57,7 @@ class Evidence:
         total: float,
     ) -> Evidence:
         """`edges`: of the finest cells; `zero`: which of them is zero; `member`: observations x cells."""
-        smooth = _bells(axis.places(edges))
+        smooth = _curves(axis.places(edges))
         curves = smooth if zero is None else _with_zero(smooth, zero)
         off = (noisy - np.diff(curves, axis=1) @ member.T * total) / deviation
         fit = np.where(laplace, -math.sqrt(2) * np.abs(off), -(off**2) / 2).sum(axis=1)
@@ -65,11 +65,11 @@ class Evidence:
         fine = np.linspace(0, 1, 257)
         codes = axis.codes((fine[:-1] + fine[1:]) / 2)
         distance = (codes - min(max(axis.zero, 0), axis.size)) / axis.size
-        reach = np.log(np.maximum(np.diff(_bells(fine), axis=1) @ distance**2, 1e-8)) / 2
+        reach = np.log(np.maximum(np.diff(_curves(fine), axis=1) @ distance**2, 1e-8)) / 2
         return cls(curves, (fit - fit.max()).reshape(shares, -1), reach)
 
     def by_hypothesis(self) -> Floats:
-        """Weights of the bells under each hypothesis; they add up to 1."""
+        """Weights of the curves under each hypothesis; they add up to 1."""
         near = np.exp(-(((self.reach - _CENTRES) / _SPREADS) ** 2) / 2)
         weights: Floats = near / np.maximum(near.sum(axis=1, keepdims=True), 1e-300)
         return weights
@@ -107,16 +107,17 @@ def _median(curves: Floats, weight: Floats) -> Floats:
     return share
 
 
-def _bells(places: Floats) -> Floats:
-    width, middle = (each.ravel()[:, None] for each in np.meshgrid(np.array(rules.BELLS), MIDDLES, indexing="ij"))
-    bells = normal((places - middle) / width)
-    first, last = bells[:, :1], bells[:, -1:]
-    smooth: Floats = (bells - first) / (last - first)
+def _curves(places: Floats) -> Floats:
+    grid = np.meshgrid(np.array(rules.PRIOR_WIDTHS), MIDDLES, indexing="ij")
+    width, middle = (each.ravel()[:, None] for each in grid)
+    curves = normal((places - middle) / width)
+    first, last = curves[:, :1], curves[:, -1:]
+    smooth: Floats = (curves - first) / (last - first)
     return np.concatenate([smooth, places[None, :]])  # and the even spread
 
 
 def _with_zero(smooth: Floats, zero: int) -> Floats:
-    """The bells with every share of the records at zero, shares outermost."""
+    """The curves with every share of the records at zero, shares outermost."""
     beyond = (np.arange(smooth.shape[1]) > zero).astype(np.float64)
     return np.concatenate([(1 - share) * smooth + share * beyond for share in rules.AT_ZERO])
 

@@ -5,7 +5,7 @@ table that the row lies in. `Term.step` moves a table's parameters towards the m
 
     - sum over cells (measured - fitted)² / 2 variance  -  the prior's distance of the parameters from zero
 
-so each measurement is believed as far as its noise allows. The prior (departures.py) is estimated from the table
+so each measurement counts by its variance. The prior (departures.py) is estimated from the table
 itself: a table of mere noise gets parameters near zero, which is independence given what the other tables say.
 """
 
@@ -130,14 +130,25 @@ class Term:
             fixed=True,
         )
 
-    def sums(self, cells: Sequence[Cells]) -> Index:
-        """For each row what its base cells add up to: its index before the mask."""
+    @property
+    def alone(self) -> bool:
+        """About one column: the cell of the table is the base cell."""
+        return len(self.columns) == 1 and self.mask < 0
+
+    def sums(self, cells: Sequence[Cells]) -> Index | Cells:
+        """For each row what its base cells add up to: its index before the mask. Of one column its cells, no copy."""
+        if self.alone:
+            return cells[self.columns[0]]
         found = self.places[0][cells[self.columns[0]]]
         for column, places in zip(self.columns[1:], self.places[1:], strict=True):
             found = found + places[cells[column]]
         return found
 
-    def fitted(self, index: Index, weights: Floats | None) -> Floats:
+    def index(self, sums: Index | Cells) -> NDArray[np.intp]:
+        """The cell of the table that rows of these sums lie in; in the type by which NumPy looks up fastest."""
+        return (sums if self.mask < 0 else sums & self.mask).astype(np.intp)
+
+    def fitted(self, index: NDArray[np.intp] | Index | Cells, weights: Floats | None) -> Floats:
         """The mass of each cell."""
         return np.bincount(index, weights, minlength=len(self.measured)).astype(np.float64)
 

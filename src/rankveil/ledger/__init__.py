@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rankveil.ledger.accounts import Account, Entry
     from rankveil.ledger.booking import Booking
-    from rankveil.ledger.head import Head, rolled_back
+    from rankveil.ledger.head import Head, lacks, rolled_back
     from rankveil.ledger.identity import Identity, default_ledger_path, identities, population_identity
     from rankveil.ledger.store import Ledger, Reservation
 
@@ -29,6 +29,7 @@ __all__ = [
     "Reservation",
     "default_ledger_path",
     "identities",
+    "lacks",
     "population_identity",
     "rolled_back",
 ]
@@ -37,7 +38,7 @@ __getattr__, __dir__ = lazily(
     __name__,
     accounts="Account Entry",
     booking="Booking",
-    head="Head rolled_back",
+    head="Head lacks rolled_back",
     identity="Identity default_ledger_path identities population_identity",
     store="Ledger Reservation",
 )

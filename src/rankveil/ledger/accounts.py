@@ -5,7 +5,7 @@ Guarantee    An entry counts for every identity it names: a spend on a table tha
 Links        A table remembers what its entries have named beside it: populations, files, and the table that was
              released as it is read without a plan. From a population no link leads anywhere.
 What counts  A release is a spend whose release was published: written, or handed over in memory. A spend without that
-             is `unpublished`: a run that was refused, failed or was killed after it had paid. A run that is refused
+             is `unpublished`: a run that was refused, failed or was killed after it had spent. A run that is refused
              before it pays leaves no entry at all.
 """
 

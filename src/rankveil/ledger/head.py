@@ -38,22 +38,28 @@ def head_at(ledger: Ledger, number: int) -> str | None:
     return _digest(ledger.key, entries) if len(entries) == number else None
 
 
+def lacks(ledger: Ledger, entry: int, receipt: str | None, what: str = "this release") -> str | None:
+    """Why a ledger does not have an entry that a certificate quotes, as a sentence; None if it has."""
+    entries = ledger.entries()
+    if len(entries) < entry:
+        return (
+            f"the ledger ends with entry {len(entries)}, and {what} is entry {entry}: the ledger was rolled back,"
+            " or is another one"
+        )
+    if receipt is not None and f"receipt {receipt}" not in entries[entry - 1].note:
+        return f"entry {entry} of the ledger is not {what}: the ledger was rolled back and continued, or is another one"
+    return None
+
+
 def rolled_back(ledger: Ledger, entry: int, receipt: str | None, digest: str | None) -> str | None:
     """What is wrong with a ledger that a certificate or a manifest quotes, as a sentence; None if nothing is."""
     entries = ledger.entries()
     broken = ledger.broken_at()
     if broken is not None:
         return f"entry {broken} of the ledger does not fit its seal: it was changed, or entries were taken out"
-    if len(entries) < entry:
-        return (
-            f"the ledger ends with entry {len(entries)}, and this release is entry {entry}: the ledger was rolled back,"
-            " or is another one"
-        )
-    if receipt is not None and f"receipt {receipt}" not in entries[entry - 1].note:
-        return (
-            f"entry {entry} of the ledger is not this release: the ledger was rolled back and continued, or is"
-            " another one"
-        )
+    absent = lacks(ledger, entry, receipt)
+    if absent is not None:
+        return absent
     if digest is not None and not hmac.compare_digest(_digest(ledger.key, entries[:entry]), digest):
         return f"the entries up to {entry} are not those the ledger had when this was signed: they were rewritten"
     return None

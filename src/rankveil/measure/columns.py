@@ -4,8 +4,9 @@ Guarantee    Every column is measured at the price it is given: differentially p
 Argument     Levels that are asked whatever the answers are histograms over public cells, special values and missing
              being some of them on the last: L1 2, L2 sqrt 2 each for a replaced record (T12; for others T50). Each
              further level counts disjoint parts of cells that the noisy counts above show to be heavy, cut along a
-             public axis: for every list of earlier answers it is a histogram over fixed cells, T12 again. The levels'
-             parts of the price add up to no more than the whole, along every list of answers (T2, T13, T14).
+             public axis: for every list of earlier answers it is a histogram over fixed cells, T12 again. Last digits
+             are one more histogram, over public classes of codes. The parts of the price add up to no more than the
+             whole, along every list of answers (T2, T13, T14).
 Public rule  Labels and small domains: every value by itself, the whole price on one level. Wide domains: a first level
              of as many cells as records per unit of noise warrant, a second level, and a search down to single codes.
 Not covered  Which rows hold which values. What is made of the counts: fit/, which is post-processing.
@@ -25,23 +26,26 @@ from numpy.typing import NDArray
 
 from rankveil.declare import Column
 from rankveil.declare.axis import Axis
+from rankveil.declare.digits import LastDigits
 from rankveil.declare.domain import Grid
 from rankveil.fit.marginal import Finest, Marginal, marginal_of
 from rankveil.fit.segments import Segments
 from rankveil.measure.budget import Budget, Mechanism, Noise, Price
-from rankveil.measure.counts import Counts
-from rankveil.measure.measurements import ColumnMeasurement, Level
+from rankveil.measure.counts import MOST_SINGLE_COUNTS, Counts
+from rankveil.measure.measurements import ColumnMeasurement, DigitCounts, Level, beyond_noise
 from rankveil.noise import RandomSource
 from rankveil.rules import (
     CELLS_PER_ROOT_REACH,
     FEWEST_CELLS,
     FOR_CELLS,
+    FOR_DIGITS,
     FOR_GROUPS,
     FOR_PIECES,
     GROUP_SIZE,
     GROUPS_FROM,
     HEAVY,
-    LOOK_INTO_FROM,
+    LARGEST_HEAVY_CELL,
+    LEAST_SHARE_OF_A_DIGIT,
     MOST_CELLS,
     PIECES,
     SEARCH_PIECES,
@@ -65,7 +69,8 @@ class Question:
     """What a column is asked whatever the answers, in public terms: follows from the plan, n and the price."""
 
     levels: tuple[tuple[Edges, Noise], ...]  # edges of cells and the noise on each count, coarse to fine
-    below: Price | None  # for levels inside heavy cells; None where nothing is looked into
+    below: Price | None  # for levels inside heavy cells; None where nothing is divided
+    digits: tuple[LastDigits, Noise] | None = None
 
     @property
     def cells(self) -> int:
@@ -79,6 +84,9 @@ def first_question(column: Column, rows: int, price: Price) -> Question:
     whole = price.on_counts()
     if not isinstance(column.domain, Grid):
         return Question(((np.arange(axis.size + 1), whole),), None)
+    digits = _question_of_digits(column, rows, price)
+    if digits is not None:
+        price = price * (1 - FOR_DIGITS)
     reach = rows / whole.deviation
     if axis.size <= SINGLE_VALUES:
         cells, for_cells = np.arange(axis.size + 1), Fraction(1)
@@ -87,16 +95,27 @@ def first_question(column: Column, rows: int, price: Price) -> Question:
         cells = axis.cut(min(max(FEWEST_CELLS, warranted), MOST_CELLS))
         if 2 * len(column.told_apart) <= len(cells):  # places at which rules of the plan cut the column
             cells = np.union1d(cells, np.array(column.told_apart, np.int64))
-        for_cells = Fraction(1) if reach < LOOK_INTO_FROM[price.unit] else FOR_CELLS
+        pieces = (price * (1 - FOR_CELLS) * FOR_PIECES).on_counts()
+        for_cells = FOR_CELLS if HEAVY * pieces.deviation <= LARGEST_HEAVY_CELL * rows else Fraction(1)
     below = None if for_cells == 1 else price * (1 - for_cells)
     if len(cells) - 1 <= GROUPS_FROM[price.unit]:
-        return Question(((cells, (price * for_cells).on_counts()),), below)
+        return Question(((cells, (price * for_cells).on_counts()),), below, digits)
     groups = np.append(cells[:-1:GROUP_SIZE], axis.size)
     if len(cells) <= axis.size:
         groups = np.union1d(groups, axis.cut(1))
     for_groups = for_cells * FOR_GROUPS
     fine, coarse = price * (for_cells - for_groups), price * for_groups
-    return Question(((groups, coarse.on_counts()), (cells, fine.on_counts())), below)
+    return Question(((groups, coarse.on_counts()), (cells, fine.on_counts())), below, digits)
+
+
+def _question_of_digits(column: Column, rows: int, price: Price) -> tuple[LastDigits, Noise] | None:
+    """Asked of wide columns whose codes are counted one by one, where a frequent digit stands out of the noise."""
+    digits = LastDigits.of(column)
+    if digits is None or not SINGLE_VALUES < digits.size <= MOST_SINGLE_COUNTS:
+        return None
+    noise = (price * FOR_DIGITS).on_counts()
+    seen = beyond_noise(digits.count, noise.name) * noise.deviation < LEAST_SHARE_OF_A_DIGIT * rows
+    return (digits, noise) if seen else None
 
 
 def column_note(column: Column, rows: int, price: Price) -> Mechanism:
@@ -104,8 +123,9 @@ def column_note(column: Column, rows: int, price: Price) -> Mechanism:
     asked = first_question(column, rows, price)
     single = asked.cells == Axis.of(column).size
     groups = f" and {len(asked.levels[0][0]) - 1} groups" if len(asked.levels) > 1 else ""
-    below = ", heavy cells looked into" if asked.below is not None else ""
-    what = f"histogram{groups}" if single else f"counts of {asked.cells} cells{groups}{below}"
+    below = ", cells with large counts divided" if asked.below is not None else ""
+    digits = f", {asked.digits[0].count} last digits" if asked.digits is not None else ""
+    what = f"histogram{groups}" if single else f"counts of {asked.cells} cells{groups}{below}{digits}"
     theorems = ("T13", "T14") if asked.below is not None else ("T13",) if groups else ("T12",)
     name = f"{asked.levels[-1][1].name}, {what}"
     sensitivity = f"{price.protects.of_counts} per level"
@@ -156,9 +176,16 @@ def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> 
             noisy, apart = np.split(noisy, [len(edges) - 1])
         levels.append(Level(edges[:-1], edges[1:], noisy, noise.deviation, noise.name))
     if asked.below is not None:
-        _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source)
+        if not _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source):
+            levels.append(_again(levels[-1], counts, asked.below * FOR_PIECES, source))
         _search(levels, counts, asked.below * (1 - FOR_PIECES), source)
-    return ColumnMeasurement(column, tuple(levels), apart, asked.levels[-1][1].deviation)
+    digits = None
+    if asked.digits is not None:
+        which, noise = asked.digits
+        # PRIVACY: the plan's classes of codes are disjoint, so a record is in one of them at most: T12, T50.
+        noisy = noise.added_to(counts.by_class(which), source).astype(np.float64)
+        digits = DigitCounts(which, noisy, noise.deviation, noise.name)
+    return ColumnMeasurement(column, tuple(levels), apart, asked.levels[-1][1].deviation, digits)
 
 
 def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, source: RandomSource) -> bool:
@@ -176,6 +203,15 @@ def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, sour
     low, high = (np.concatenate([edges[part] for edges in cells]) for part in (slice(-1), slice(1, None)))
     levels.append(Level(low, high, noisy, noise.deviation, noise.name))
     return True
+
+
+def _again(level: Level, counts: Counts, price: Price, source: RandomSource) -> Level:
+    """The same cells once more: where nothing is heavy, so that nothing is lost."""
+    noise = price.on_counts()
+    exact = counts.between(np.append(level.low, level.high[-1]))
+    # PRIVACY: the cells of a level that covers the column, in one histogram: T12, T50.
+    noisy = noise.added_to(exact, source).astype(np.float64)
+    return Level(level.low, level.high, noisy, noise.deviation, noise.name)
 
 
 def _search(levels: list[Level], counts: Counts, price: Price, source: RandomSource) -> None:

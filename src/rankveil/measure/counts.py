@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 from rankveil.declare import Column
 from rankveil.declare.axis import Axis
 from rankveil.declare.dataset import Codings, Dataset
+from rankveil.declare.digits import LastDigits
 from rankveil.declare.domain import MISSING, Codes, Grid
 from rankveil.declare.rule import RowRule
 
-_MOST_CELLS = 1 << 20
+MOST_SINGLE_COUNTS = 1 << 20  # codes that are cells of their own
 _MOST_CODES = 1 << 24  # that are counted one by one: 64 MiB
 _CODES_PER_ROW = 64
 _SPREAD_CODES = 1 << 23  # from which sorting a batch first is quicker than adding to places far apart
@@ -63,17 +64,17 @@ class CountGrid:
     @cached_property
     def edges(self) -> NDArray[np.int64] | None:
         """First code of every cell and the end of the last; None where every code is a cell of its own."""
-        if self.size <= _MOST_CELLS:
+        if self.size <= MOST_SINGLE_COUNTS:
             return None
         zero, size = self.zero, self.size
         if not 0 <= zero < size:
-            return _with_upper_end(np.linspace(0, size, _MOST_CELLS + 1).astype(np.int64))
+            return _with_upper_end(np.linspace(0, size, MOST_SINGLE_COUNTS + 1).astype(np.int64))
         # sinh with a slope of one step per cell at zero; solved for the number of cells by bisection.
         low, high = 1e-6, 1.0
         for _ in range(80):
             bend = math.sqrt(low * high)
             cells = (math.asinh((size - zero) * bend) + math.asinh(zero * bend)) / bend
-            low, high = (bend, high) if cells > _MOST_CELLS else (low, bend)
+            low, high = (bend, high) if cells > MOST_SINGLE_COUNTS else (low, bend)
         first, last = -math.asinh(zero * high) / high, math.asinh((size - zero) * high) / high
         inner = np.arange(math.floor(first), math.ceil(last) + 1, dtype=np.float64)
         inner *= high  # in place, for there are a million
@@ -130,6 +131,13 @@ class Counts:
         """Records in each of the cells [edges[i], edges[i+1]) of codes; edges must be edges of the grid."""
         places = edges if self.grid.edges is None else np.searchsorted(self.grid.edges, edges)
         return np.diff(self._below[places])
+
+    def by_class(self, digits: LastDigits) -> NDArray[np.int64]:
+        """Records by the last digit of their number; every code must be a cell of its own."""
+        some = np.flatnonzero(self.present)
+        found = np.zeros(digits.count, np.int64)
+        np.add.at(found, digits.classes(some), self.present[some])
+        return found
 
     def snapped(self, edges: NDArray[np.int64]) -> NDArray[np.int64]:
         """The nearest edges of the grid, each once."""

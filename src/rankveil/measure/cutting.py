@@ -1,7 +1,7 @@
 """Cells of a column that follow from the values of one table, to count other tables in.
 
 Cells: one per value of a domain of at most 20 values and per label (or concept); otherwise 20 quantile bins, each
-beginning at a quantile. A value so common that two quantiles fall on it (a heap at zero, say) is a cell of its own, and
+beginning at a quantile. A value so common that two quantiles fall on it (a spike at zero) is a cell of its own, and
 so are special values and missing.
 
 Guarantee    The cell of a value is a function of that value and of the table that the cells were cut by. Where that is
@@ -71,11 +71,11 @@ def cut(column: Column, codes: Codes) -> Cutting:
 
 
 def quantile_starts(codes: Codes, parts: int, *, first: int = 1) -> Codes:
-    """Where parts of about as many present values each begin; a heap, on which two quantiles fall, is one by itself."""
+    """Where parts of about as many present values each begin; a spike, on which two quantiles fall, is one itself."""
     present: Codes = codes[codes != MISSING]
     if len(present) == 0:
         return present
     quantiles = np.quantile(present, np.arange(first, parts) / parts, method="higher")
-    heaps = quantiles[1:][np.diff(quantiles) == 0]
-    starts: Codes = np.unique(np.concatenate([quantiles, heaps + 1])).astype(np.int64)
+    spikes = quantiles[1:][np.diff(quantiles) == 0]
+    starts: Codes = np.unique(np.concatenate([quantiles, spikes + 1])).astype(np.int64)
     return starts

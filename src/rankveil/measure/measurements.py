@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.declare.digits import LastDigits
 from rankveil.declare.schema import Column, Schema
 from rankveil.measure.budget import Mechanism
+from rankveil.rules import FALSE_ALARMS
 
 if TYPE_CHECKING:
     from rankveil.fit.marginal import Marginal
@@ -18,6 +21,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
 NoiseLaw = Literal["discrete Laplace", "discrete Gaussian"]
+
+
+def beyond_noise(places: int, law: NoiseLaw) -> float:
+    """Deviations that noise exceeds in one of so many places with a probability of `FALSE_ALARMS` at most."""
+    nats = math.log(places / (2 * FALSE_ALARMS))
+    return nats / math.sqrt(2) if law == "discrete Laplace" else math.sqrt(2 * nats)
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,16 @@ class Level:
 
 
 @dataclass(frozen=True)
+class DigitCounts:
+    """Noisy counts of a column's numbers by their last digit that is not zero, and its place."""
+
+    digits: LastDigits
+    noisy: Floats
+    deviation: float
+    law: NoiseLaw
+
+
+@dataclass(frozen=True)
 class ColumnMeasurement:
     """All that was asked of one column by itself, coarse to fine: each level's cells are parts of those above."""
 
@@ -39,6 +58,7 @@ class ColumnMeasurement:
     levels: tuple[Level, ...]
     apart: Floats = field(default_factory=lambda: np.zeros(0))  # noisy counts of special values, and of missing last
     apart_deviation: float = 0.0
+    digits: DigitCounts | None = None
 
 
 @dataclass(frozen=True)

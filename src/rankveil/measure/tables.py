@@ -26,6 +26,7 @@ Columns = tuple[str, ...]
 Counted = dict[Columns, NDArray[np.int64]]
 Grouping = tuple[Groups, ...] | None  # the groups of base cells, column by column; None: every cell by itself
 
+_STRETCH = 1 << 14  # rows that are counted table after table, while they are near the processor
 _LONG_BATCH = 1 << 15  # rows from which counting in bundles pays
 _BUNDLE_CELLS = 324  # two columns of 18 cells; the table of two bundles stays in the processor's cache
 _MOST_BUNDLES = 16  # with tables of 50 MiB together
@@ -130,15 +131,32 @@ class TableCounter:
             np.add.at(self._recent[i, j], np.add(row, places[j], out=both), _ONE)
 
     def _add_one_by_one(self, cells: Mapping[str, SmallCells], rows: int) -> None:
-        place = np.empty(rows, np.intp)
+        # Longer where tables are large: each is added up after every stretch.
+        length = max(_STRETCH, 16 * max((table.size for table in self._tables.values()), default=0))
+        for start in range(0, rows, length):
+            self._add_stretch({name: here[start : start + length] for name, here in cells.items()})
+
+    def _add_stretch(self, cells: Mapping[str, SmallCells]) -> None:
+        plain = {name: here.astype(np.intp) for name, here in cells.items()}
+        many: dict[tuple[str, int], NDArray[np.intp]] = {}  # of a column by groups that several tables share
+        led: tuple[int, ...] = ()  # the columns, and sizes, that `leading` is made of: all of a table but the last
+        leading, place = np.empty(0, np.intp), np.empty(len(next(iter(plain.values()))), np.intp)
         for columns, table in self._tables.items():
             groups = self._work.wanted[columns]
-            place.fill(0)
-            for axis, (name, size) in enumerate(zip(columns, table.shape, strict=True)):
-                here = cells[name] if groups is None else groups[axis].astype(np.uint16).take(cells[name])
-                np.multiply(place, size, out=place)
-                np.add(place, here, out=place)
-            if table.size > rows:
+            here = [plain[name] for name in columns]
+            if groups is not None:
+                for axis, (name, group) in enumerate(zip(columns, groups, strict=True)):
+                    if (name, id(group)) not in many:
+                        many[name, id(group)] = group.astype(np.intp, copy=False)[plain[name]]
+                    here[axis] = many[name, id(group)]
+            leads = (*map(id, here[:-1]), *table.shape)
+            if leads != led:
+                led, leading = leads, here[0] * table.shape[1]
+                for size, each in zip(table.shape[2:], here[1:-1], strict=True):
+                    leading += each
+                    leading *= size
+            np.add(leading, here[-1], out=place)
+            if table.size > len(place):
                 np.add.at(table.reshape(-1), place, 1)
             else:
                 table += np.bincount(place, minlength=table.size).reshape(table.shape)

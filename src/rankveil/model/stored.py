@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as papq
 from numpy.typing import NDArray
 
+from rankveil.declare.digits import LastDigits
 from rankveil.declare.schema import Schema
 from rankveil.declare.unit import Unit
 from rankveil.fit.limits import Limits
@@ -25,6 +26,7 @@ from rankveil.fit.model import Model as Fitted
 from rankveil.measure.budget import Mechanism
 from rankveil.measure.measurements import (
     ColumnMeasurement,
+    DigitCounts,
     Floats,
     Level,
     Measurements,
@@ -32,9 +34,9 @@ from rankveil.measure.measurements import (
     SignProducts,
     TableMeasurement,
 )
-from rankveil.model.words import apart, base_cells, ranges, together
+from rankveil.model.words import apart, base_cells, last_digits, ranges, together
 
-LEVEL, TABLE, PARITY, SIGNS = "column level", "table", "parity", "sign product"
+LEVEL, DIGITS, TABLE, PARITY, SIGNS = "column level", "last digits", "table", "parity", "sign product"
 EVEN_LESS_ODD, ABOVE_LESS_BELOW = "an even number less an odd number", "above less below the middle"
 _STEPS = 32  # of the latent value, to a standard deviation: far finer than the jitter that draws add
 _FARTHEST = 127
@@ -71,6 +73,9 @@ def _asked(measured: Measurements) -> Iterator[_Asked]:
             more = {"low": level.low.tolist(), "high": level.high.tolist(), "with_apart": number == beside}
             places = np.arange(len(cells))[:, None]
             yield _Asked(LEVEL, (name,), [*map(str, cells)], places, noisy, level.deviation, level.law, more)
+        if each.digits is not None:
+            words, places = last_digits(each.digits.digits, each.column), np.arange(each.digits.digits.count)[:, None]
+            yield _Asked(DIGITS, (name,), words, places, each.digits.noisy, each.digits.deviation, each.digits.law, {})
     base = {name: base_cells(columns[name], marginal) for name, marginal in measured.columns.items()}
     for table in measured.tables:
         groups = {"groups": [group.tolist() for group in table.groups]}
@@ -183,6 +188,7 @@ def measurements_from(files: Mapping[str, bytes], schema: Schema) -> Measurement
     columns = {column.name: column for column in schema.columns}
     levels: dict[str, list[Level]] = {}
     counted_apart: dict[str, tuple[Floats, float]] = {}
+    digits: dict[str, DigitCounts] = {}
     tables: list[TableMeasurement] = []
     products, sign_deviation = dict[tuple[str, ...], float](), 0.0
     for each, answer in zip(said["measurements"], answers, strict=True):
@@ -193,6 +199,11 @@ def measurements_from(files: Mapping[str, bytes], schema: Schema) -> Measurement
             levels.setdefault(names[0], []).append(Level(low, high, present, deviation, each["law"]))
             if each["with_apart"]:
                 counted_apart[names[0]] = beside, deviation
+        elif kind == DIGITS:
+            classes = LastDigits.of(columns[names[0]])
+            if classes is None or classes.count != len(answer):
+                raise ValueError("last digits that the column does not have")
+            digits[names[0]] = DigitCounts(classes, answer, deviation, each["law"])
         elif kind == SIGNS:
             products[names], sign_deviation = float(answer[0]), deviation
         else:
@@ -212,7 +223,10 @@ def measurements_from(files: Mapping[str, bytes], schema: Schema) -> Measurement
         tuple(_mechanism(note, schema.unit) for note in said["prices"]),
         said["linkage"],
         _columns(files["public.parquet"]) if "public.parquet" in files else {},
-        {name: ColumnMeasurement(columns[name], tuple(found), *counted_apart[name]) for name, found in levels.items()},
+        {
+            name: ColumnMeasurement(columns[name], tuple(found), *counted_apart[name], digits.get(name))
+            for name, found in levels.items()
+        },
     )
 
 

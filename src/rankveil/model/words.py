@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankveil.declare.digits import LastDigits
 from rankveil.declare.domain import Codes, Grid
 from rankveil.declare.schema import Column
 from rankveil.fit.cells import Groups
@@ -73,6 +74,11 @@ def apart(column: Column) -> list[Cell]:
     grid = column.domain
     special = value_texts(column, grid.width + 1 + np.arange(len(grid.special))) if isinstance(grid, Grid) else []
     return [Cell(special=(value,)) for value in special] + ([Cell(missing=True)] if column.allows_null else [])
+
+
+def last_digits(digits: LastDigits, column: Column) -> list[str]:
+    """What numbers of each class end in."""
+    return digits.words(column.domain.step) if isinstance(column.domain, Grid) else []
 
 
 def base_cells(column: Column, marginal: Marginal) -> list[Cell]:

@@ -146,7 +146,7 @@ def _perturb_labels(
 
 def known(number: Fraction | None) -> Fraction:
     if number is None:
-        raise TypeError("a private mechanism needs a price and a scale")
+        raise TypeError("a private mechanism needs a share of the budget and a scale")
     return number
 
 

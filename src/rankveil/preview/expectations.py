@@ -27,7 +27,7 @@ from rankveil.preview.reach import HALF, MOST, laplace_reach, reach_of
 
 ABOUT_NOISE = (
     "These widths are for the noise, and hold for every table of this size. What is made of it can come out nearer to"
-    " your table, or further from it where values are heaped up or spread thin."
+    " your table, or further from it where it has spikes or few values."
 )
 _WIDE = 0.25  # of a range: noise that reaches further is worth a warning
 

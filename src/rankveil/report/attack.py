@@ -16,7 +16,7 @@ _SIGNS = {
     ("chance", "lower bound"): "≥ ",
 }
 LEGEND = (
-    "range: the values that hold 95 % of the attacker's belief, as a share of what they were before the release"
+    "range: the values that hold 95 % of the attacker's posterior probability, as a share of those before the release"
     " (median of the rows attacked). 100 %: nothing learnt.",
     "chance: how likely the attacker thinks the true label is (mean of the rows attacked). In brackets: how many values"
     " the public domain has.",

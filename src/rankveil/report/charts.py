@@ -33,9 +33,13 @@ _CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
+# A picture is as wide as its text in the font of whoever draws it; that of whoever looks may be a tenth wider.
+_ROOM = {**_CONFIG, "padding": {"left": 14, "top": 5, "right": 44, "bottom": 5}}
+
+
 def drawn(spec: dict[str, Any]) -> tuple[str, bytes]:
     """A specification as (SVG text, PNG bytes)."""
-    made = draw(_whole(spec, _CONFIG), png=True)
+    made = draw(_whole(spec, _ROOM), png=True)
     if made is None:
         raise OutputError("A chart could not be drawn.", cost="", remedy="Please report it: its figures are at fault.")
     return made
@@ -43,7 +47,7 @@ def drawn(spec: dict[str, Any]) -> tuple[str, bytes]:
 
 def picture(spec: dict[str, Any]) -> str:
     """A specification as SVG; one that says so where it could not be drawn."""
-    made = draw(_whole(spec, _CONFIG))
+    made = draw(_whole(spec, _ROOM))
     return _NOT_DRAWN if made is None else made[0]
 
 
@@ -117,12 +121,12 @@ def lines(
             "color": {
                 "field": colour[0], "type": "nominal", "title": None,
                 "scale": {"domain": colour[1], "range": colour[2]},
-                "legend": {"orient": "bottom", "symbolType": "stroke"},
+                "legend": {"orient": "bottom", "symbolType": "stroke", "columnPadding": 28},
             },
             "strokeDash": {
                 "field": dash[0], "type": "nominal", "title": None,
                 "scale": {"domain": dash[1], "range": dash[2]},
-                "legend": {"orient": "bottom", "symbolType": "stroke"},
+                "legend": {"orient": "bottom", "symbolType": "stroke", "columnPadding": 28},
             },
         },
     }  # fmt: skip

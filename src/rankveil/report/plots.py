@@ -79,7 +79,7 @@ def _panel(shown: Distribution) -> Spec:
         f"{name}: {100 * before:.1f} % before, {100 * after:.1f} % after"
         for name, before, after in (
             ("missing", shown.missing_before, shown.missing_after),
-            *([(shown.heap.label, shown.heap.before, shown.heap.after)] if shown.heap is not None else []),
+            *([(shown.spike.label, shown.spike.before, shown.spike.after)] if shown.spike is not None else []),
         )
         if before or after
     ]

@@ -18,7 +18,8 @@ READING = (
     "A risk is what an attack finds out about people in the table beyond what it finds out about people who are not in"
     " it: 0 if they are no worse off, 1 if every attack on them succeeds and none on the others that could fail.",
     "The bar is the range that holds the risk of all from whom targets were drawn, in at least 95 of 100 cases. A range"
-    " that reaches below 0 holds no proof of any risk.",
+    " that reaches below 0 holds no proof of any risk. Each range holds by itself: of twenty attacks one may lie"
+    " outside its own by chance, and the worst of many looks worse than it is.",
     "The mark is the limit that ε sets, for the mean over releases. One release may come out above or below it by"
     " chance. Of a published method it is what the ε that its paper claims would allow, which is refuted; without noise"
     " there is no limit.",
@@ -95,6 +96,9 @@ def _short(each: AttackRisk) -> str:
     return f"{each.column}, own row" if each.attack == "own row" else each.column
 
 
+_LEAST_DRAWN = -0.25  # what lies further to the left is drawn here; the table has the figures
+
+
 def specification(result: Risk) -> dict[str, Any]:
     """Risks with their ranges, beside the limits."""
     attacks = [each for criterion in CRITERIA for each in result.of(criterion)]
@@ -105,8 +109,8 @@ def specification(result: Risk) -> dict[str, Any]:
             {
                 "attack": _short(each),
                 "criterion": each.criterion,
-                "risk": each.risk,
-                "low": max(low, -0.25),
+                "risk": max(each.risk, _LEAST_DRAWN),
+                "low": max(low, _LEAST_DRAWN),
                 "high": high,
                 "limit": each.limit,
                 "label": f"{each.risk:.2f}",

@@ -18,7 +18,7 @@ _UP = 1 + 1e-9
 
 @dataclass(frozen=True)
 class Limits:
-    """An (ε, δ) by which two tables can be told apart at most."""
+    """An (ε, δ) by which two tables can be distinguished at most."""
 
     epsilon: float
     delta: float = 0.0

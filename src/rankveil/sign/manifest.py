@@ -42,9 +42,9 @@ class FileNote(_Part):
 
 
 class HeadNote(_Part):
-    """The ledger when the release was made."""
+    """The ledger when the release was made, or when figures of its accuracy were added last."""
 
-    entry: int = Field(description="The release's own entry, the last one then.")
+    entry: int = Field(description="The entry of the release, or of those figures: the last one then.")
     receipt: str = Field(description="Random, and noted with the entry.")
     head: str = Field(description="Stands for all entries up to it.")
 

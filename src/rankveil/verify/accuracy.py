@@ -1,4 +1,4 @@
-"""Published accuracy by itself: do its figures follow from what was drawn, and do its prices add up?"""
+"""Published accuracy by itself: do its figures follow from what was drawn, and do its shares add up?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def accuracy(read: Certificate) -> str:
         epsilon = number(each.epsilon) or Fraction(0)
         together += epsilon
         if epsilon <= 0 or any((number(one.epsilon) or 0) <= 0 for one in each.figures):
-            raise Fails(f"statement {place}: no price, so it is not private")
+            raise Fails(f"statement {place}: no ε, so it is not private")
         if _spent(each) != epsilon:
             raise Fails(f"statement {place}: its shares do not add up to its ε")
         if number(each.together_epsilon) != together or number(each.together_delta) != (number(read.delta) or 0):
@@ -28,7 +28,7 @@ def accuracy(read: Certificate) -> str:
             raise Fails(f"statement {place}: not what rankveil says of published accuracy")
         queries = sum(one.kind == "query" for one in each.figures)
         if not all(_follows(one, read, queries) for one in each.figures):
-            raise Fails(f"statement {place}: a figure does not follow from what was drawn, at its price")
+            raise Fails(f"statement {place}: a figure does not follow from what was drawn, for its ε")
     shown = float(together)
     return f"{len(statements)} statement(s); with the release ε = {shown:.6g} in all"
 

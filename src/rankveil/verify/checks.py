@@ -100,11 +100,12 @@ def verify(
     beside the certificate. Nothing else is read, so anyone can verify. With `key`, a public key, it must be signed by
     it; with `ledger`, that ledger must have what it had then.
     """
-    where, path = _named(certificate, release)
+    where, named = _named(certificate, release)
     try:
         read = read_certificate(where)
     except Fails as failure:
         return Verification((Check("certificate can be read", False, str(failure)),), None)
+    path = _release_of(read, named)
     if isinstance(release, str) and is_address(release) and read.release is not None:
         path = where.parent / Path(read.release.file).name
     checks: list[tuple[str, Callable[[], str]]] = [
@@ -128,7 +129,7 @@ def verify(
     if read.published_accuracy is not None:
         checks.append(("published accuracy adds up", lambda: accuracy(read)))
     if read.release is not None:
-        papers = Papers(read, where, path)
+        papers = Papers(read, where, path, alone=release is None and named.is_dir())
         checks += [
             ("page says what the certificate says", papers.shown),
             ("files are those on the list", papers.listed),
@@ -143,8 +144,6 @@ def verify(
 
 def _named(certificate: str | Path | Release[Any], release: str | Path | None) -> tuple[Path, Path]:
     """Where the certificate and the release are. What a killed run has left half done is completed, or taken back."""
-    from rankveil.evaluate.evaluation import release_file
-
     if not isinstance(certificate, str | Path):
         if certificate.folder is None:
             raise TableError(
@@ -156,8 +155,18 @@ def _named(certificate: str | Path | Release[Any], release: str | Path | None) -
     path = (where if where.is_dir() else where.parent) if beside else Path(release or "")
     for folder in {path if path.is_dir() else path.parent, where if where.is_dir() else where.parent}:
         recover(folder)
-    where = where / CERTIFICATE_NAME if where.is_dir() else where
-    return where, path if (path / "model.json").exists() else release_file(path)
+    return where / CERTIFICATE_NAME if where.is_dir() else where, path
+
+
+def _release_of(read: Certificate, named: Path) -> Path:
+    """The release in a folder is the file that the certificate names, whatever else lies there, or is missing."""
+    from rankveil.evaluate.evaluation import release_file
+
+    if not named.is_dir() or (named / "model.json").exists():
+        return named
+    if read.release is not None and read.release.parts is None:
+        return named / Path(read.release.file).name
+    return release_file(named)
 
 
 def _never_signed() -> str:
@@ -190,6 +199,8 @@ def read_certificate(path: Path) -> Certificate:
         raise Fails(f"not a certificate of format 1 or {certificates.FORMAT}: {', '.join(places[:5])}") from None
     except Twice as error:
         raise Fails(str(error)) from None
+    except FileNotFoundError:
+        raise Fails(f"{path.name} is missing") from None
     except (OSError, ValueError, RecursionError):
         raise Fails("the file is not JSON text") from None
 
@@ -240,7 +251,8 @@ def _meaning_fits(read: Certificate) -> bool:
     if not read.differentially_private:
         return False
     epsilon, delta = _stated(read)
-    return read.meaning == meaning_of(epsilon, delta, read.accounting)
+    beside = sum((_number(each.epsilon) or Fraction(0) for each in read.published_accuracy or ()), Fraction(0))
+    return beside >= 0 and read.meaning == meaning_of(epsilon, delta, read.accounting, beside)
 
 
 def _spending(read: Certificate) -> tuple[certificates.SpentNote, ...]:
@@ -290,7 +302,7 @@ def _budget(read: Certificate) -> str:
     epsilon, delta = _stated(read)
     for share in read.shares:
         if share.epsilon is None and share.rho is None:
-            raise Fails(f"a share of {share.column!r} has no price, so it is not private")
+            raise Fails(f"a share of {share.column!r} has neither ε nor ρ, so it is not private")
         if any((amount := _number(text)) is not None and amount < 0 for text in (share.epsilon, share.rho)):
             raise Fails(f"a share of {share.column!r} is negative")
         if (share.rho is not None) != (delta > 0) or (share.epsilon is not None) != (delta == 0):

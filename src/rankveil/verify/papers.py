@@ -12,7 +12,7 @@ from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.certificate.page import page
 from rankveil.errors import RankveilError
-from rankveil.ledger import Ledger, rolled_back
+from rankveil.ledger import Ledger, lacks, rolled_back
 from rankveil.sign.keys import PublicKey, checked_public_key, public_key
 from rankveil.sign.manifest import FileNote, KeyNote, Manifest, read_manifest
 from rankveil.verify.numbers import Fails
@@ -24,9 +24,10 @@ _NEEDED = (CERTIFICATE_NAME,)
 class Papers:
     """What lies in the folder of a certificate."""
 
-    def __init__(self, read: Certificate, certificate: Path, release: Path) -> None:
+    def __init__(self, read: Certificate, certificate: Path, release: Path, *, alone: bool) -> None:
         self.read, self.certificate, self.release = read, certificate, release
         self.folder = certificate.parent
+        self.alone = alone  # the folder was named: it is the release and nothing else
 
     # The page
 
@@ -69,12 +70,32 @@ class Papers:
                 continue
             self._is_listed(file)
         self._same_release(listed)
+        if self.alone:
+            self._nothing_else(names)
         return f"{len(names)} files, byte for byte" + ("; the model is not there: not checked" if left_out else "")
+
+    def _nothing_else(self, names: list[str]) -> None:
+        """Whatever else lies there would be taken for a part of the release, and nobody stands for it."""
+        known = {MANIFEST_NAME, SIGNATURE_NAME, *(name.partition("/")[0] for name in names)}
+        if self.release == self.folder:  # a release in parts, which were checked by themselves
+            known |= {name.rpartition("/")[2] for name in names}
+        others = sorted(each.name for each in self.folder.iterdir() if each.name not in known)
+        others = [name for name in others if not name.startswith(".")]  # notes of file systems
+        if others:
+            more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
+            raise Fails(f"{others[0]}{more} lies in the folder and is not on the list: it is no part of the release")
+        for name in (MANIFEST_NAME, SIGNATURE_NAME):
+            self._stays_inside(name, self.folder / name)
+
+    def _stays_inside(self, name: str, path: Path) -> None:
+        if self.alone and not path.resolve().is_relative_to(self.folder.resolve()):
+            raise Fails(f"{name} is a link to a place outside the folder, where it can be changed unseen")
 
     def _is_listed(self, file: FileNote) -> None:
         path = self._place(file.name)
         if not path.is_file():
             raise Fails(f"{file.name} is on the list, and missing")
+        self._stays_inside(file.name, path)
         with path.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
         if digest == file.sha256 and path.stat().st_size == file.bytes:
@@ -153,22 +174,32 @@ class Papers:
         """The publisher's ledger still has what it had when the release was made."""
         if self.read.ledger is None:
             raise Fails("the certificate quotes no ledger: the release was not entered in one")
-        entry, receipt, head = self.read.ledger.entry, self.read.ledger.receipt, None
+        entry, receipt = self.read.ledger.entry, self.read.ledger.receipt
+        statements = [
+            (each.ledger_entry, each.ledger_receipt, f"statement {place} of published accuracy")
+            for place, each in enumerate(self.read.published_accuracy or (), start=1)
+            if each.ledger_entry is not None
+        ]
+        at: tuple[int, str | None, str | None] = entry, receipt, None
         if (self.folder / MANIFEST_NAME).is_file():
             quoted = self._manifest()[0].ledger
-            if quoted is None or (quoted.entry, quoted.receipt) != (entry, receipt):
+            own = {(entry, receipt), *((number, said) for number, said, _ in statements)}
+            if quoted is None or (quoted.entry, quoted.receipt) not in own:
                 raise Fails("certificate and manifest do not quote the same entry of the ledger")
-            head = quoted.head
+            at = quoted.entry, quoted.receipt, quoted.head
         if not path.is_file():
             raise Fails(f"there is no ledger {path}")
         try:
             with Ledger(path) as ledger:
-                wrong = rolled_back(ledger, entry, receipt, head)
+                wrong = lacks(ledger, entry, receipt)
+                wrong = wrong or next(filter(None, (lacks(ledger, *one) for one in statements)), None)
+                wrong = wrong or rolled_back(ledger, *at)
         except RankveilError as error:
             raise Fails(error.problem) from None
         if wrong is not None:
             raise Fails(wrong)
-        return f"entry {entry} is this release, and nothing before it was changed"
+        also = f", what was published of its accuracy is in entry {statements[-1][0]}" if statements else ""
+        return f"entry {entry} is this release{also}, and nothing up to entry {at[0]} was changed"
 
 
 def _named(key: PublicKey) -> str:

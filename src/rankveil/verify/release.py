@@ -21,6 +21,8 @@ from rankveil.write import CERTIFICATE_NAME, MODEL_NAME, Written
 def fingerprint(read: Certificate, path: Path) -> str:
     if read.release is None:
         raise Fails("the certificate is of a release in memory: it names no file")
+    if not path.exists():
+        raise Fails(f"{read.release.file} is missing")
     if read.release.parts is None:
         _is_certified(path, read.release.sha256, read.release.bytes)
         return f"SHA-256 and {read.release.bytes} bytes"
@@ -54,13 +56,16 @@ def _parts_are_certified(
 ) -> int:
     """Every file of a folder is listed, all listed ones are there, and they add up to the whole; its size."""
     certified = {part.name for part in parts}
+    absent = sorted(name for name in certified if not (path / Path(name).name).is_file())
     if len(certified) < len(parts) or any(Path(name).name != name or name.startswith(".") for name in certified):
         raise Fails("a part has no proper name, or the name of another one")
-    strangers = [one.name for one in path.iterdir() if one.name not in {*certified, *beside}]
+    if absent:
+        raise Fails(f"{absent[0]} is missing")
+    strangers = sorted(one.name for one in path.iterdir() if one.name not in {*certified, *beside})
     if strangers:
-        raise Fails(f"{len(strangers)} file(s) in the folder that are not certified")
-    for place, part in enumerate(parts, start=1):
-        _is_certified(path / part.name, part.sha256, part.bytes, f"part {place}: ")
+        raise Fails(f"{len(strangers)} file(s) in the folder that are not certified: {strangers[0]}")
+    for part in parts:
+        _is_certified(path / part.name, part.sha256, part.bytes, f"{part.name}: ")
     whole = Written.in_parts("", tuple(Written(part.name, part.sha256, part.bytes) for part in parts))
     if (whole.sha256, whole.size) != (sha256, size):
         raise Fails("the parts are those listed, but do not add up to the certified whole")

@@ -29,7 +29,7 @@ _WORDS: Mapping[str, tuple[str, str, str]] = {
     "synthetic": (
         "Fresh rows",
         "A new table of made-up rows that have the statistics of yours: each column, and how columns belong together.",
-        "Use it for nearly everything: publishing, teaching, developing, estimating. No row belongs to a person.",
+        "Use it for nearly everything: publishing, teaching, developing, estimating. No row is that of a person.",
     ),
     "aligned": (
         "Noisy rows, in your order",

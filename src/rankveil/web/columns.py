@@ -39,7 +39,8 @@ THOUSANDS_MARKS: Mapping[str, str] = {
 }
 _SHOWN_LABELS = 12
 _LABELS_IN_LINE = 4
-_IN_LINE = ("Limits", "Labels", "Taxonomy", "Step", "Scale", "Written like")
+_FIRST_GROUPED = 10_000
+_IN_LINE = ("Limits", "Special", "Labels", "Taxonomy", "Step", "Scale", "Written like", "Follows from")
 _LAST_DAY = date(2031, 12, 31)  # an example of a date, in which day and month cannot be mistaken
 
 
@@ -91,12 +92,13 @@ class Card:
     public: bool
     version: int
     entry: dict[str, Any]
+    dropped: str = ""  # why the draft has left it out
 
     @property
     def says(self) -> str:
         """What the plan says of the values, in one line."""
         lines = [_line_of(fact) for fact in self.facts if fact.label in _IN_LINE]
-        return "; ".join(lines) or ("not released" if self.kind == "drop" else "–")
+        return "; ".join(lines) or (self.dropped or "not released" if self.kind == "drop" else "–")
 
     @property
     def source(self) -> str:
@@ -123,7 +125,9 @@ def cards(plan: Plan, state: State) -> list[Card]:
 def card(plan: Plan, state: State, place: int) -> Card:
     name = list(plan.columns)[place]
     entry = plan.columns[name]
-    facts = _facts(entry)
+    facts, dropped = _facts(entry), state.dropped.get(name, "")
+    if dropped and entry.kind == "drop":
+        facts = (*facts, Fact("Why", dropped, (), False))
     return Card(
         place=place,
         name=name,
@@ -133,6 +137,7 @@ def card(plan: Plan, state: State, place: int) -> Card:
         public=entry.role == "public",
         version=state.versions.get(column_part(name), 0),
         entry=entry.model_dump(),
+        dropped=dropped,
     )
 
 
@@ -220,6 +225,8 @@ def _facts(column: ColumnEntry) -> tuple[Fact, ...]:
         found.append(fact("Written like", _LAST_DAY.strftime(entry["format"]), "format"))
     if entry.get("scale") == "log":
         found.append(fact("Scale", "logarithmic: noise multiplies", "scale"))
+    if entry.get("special"):
+        found.append(fact("Special", ", ".join(map(_plain, entry["special"])), "special"))
     if entry.get("clamp"):
         found.append(fact("Outside", "moved to the nearest limit", "clamp"))
     if entry.get("taxonomy"):
@@ -229,12 +236,32 @@ def _facts(column: ColumnEntry) -> tuple[Fact, ...]:
         meanings = entry.get("value_labels") or {}
         labels = [f"{label} = {meanings[label]}" if label in meanings else label for label in entry["categories"]]
         found.append(fact("Labels", count, "categories", labels=labels))
+    if entry.get("prefixes"):
+        found.append(fact("Grouped", f"by the first {_listed(entry['prefixes'])} characters", "prefixes"))
+    if entry.get("missing"):
+        found.append(fact("No answer", ", ".join(entry["missing"]), "missing"))
+    if entry.get("derived"):
+        found.append(fact("Follows from", _derived(entry["derived"]), "derived"))
     if entry["null"] or "null" in guessed:
         words = "is a value of the column" if entry["null"] else "never: a table with missing values is refused"
         found.append(fact("Missing", words, "null"))
     if entry["role"] == "public":
         found.append(fact("Role", "public: kept as it is, protects nobody", "role"))
+    shown = {name for each in found for name in each.entries}
+    found += [fact(name, _plain(entry.get(name)), name) for name in column.unconfirmed if name not in shown]
     return (*found, *source)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return " and ".join(map(str, numbers))
+
+
+def _derived(said: Mapping[str, Any]) -> str:
+    """The columns, or the expression, that decide a column."""
+    if said.get("by"):
+        return str(said["by"])
+    how = "by bands" if said.get("bands") else "value by value"
+    return f"{', '.join(said.get('from', ()))}, {how}"
 
 
 def confirmed(entry: dict[str, Any], entries: Sequence[str]) -> dict[str, Any]:
@@ -344,8 +371,8 @@ def _plain(value: Any) -> str:
 
 def _grouped(value: Any) -> str:
     """A number to be read, with commas between thousands; anything else as it is."""
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        return _plain(value)
+    if isinstance(value, bool) or not isinstance(value, int | Decimal) or -_FIRST_GROUPED < value < _FIRST_GROUPED:
+        return _plain(value)  # a year is not written 2,031
     return f"{value:,}" if isinstance(value, int) else f"{value:,f}"
 
 

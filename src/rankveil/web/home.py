@@ -75,6 +75,7 @@ class State:
     owner: str = ""  # the server that last had it open
     codebooks: list[list[str]] = field(default_factory=list)  # the draft's: name, and SHA-256 of what it held
     extract: bool = False  # the table has only some of the variables of its codebooks
+    dropped: dict[str, str] = field(default_factory=dict)  # why the draft has left columns out
 
 
 class Working:

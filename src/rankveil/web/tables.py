@@ -140,8 +140,9 @@ def _begin(
         own = with_own_labels(path)  # what a file of SPSS, Stata or SAS says of itself
         made = draft_of(table, codebooks=(*codebooks.paths, *own), extract=codebooks.extract)
         text = made.text(short=False)
-        guesses = len(Plan.parse(text, name="draft").guesses)
+        guesses, dropped = len(Plan.parse(text, name="draft").guesses), made.dropped
     else:
+        dropped = {}
         brought = Plan.load(plan)
         table = open_table(path, separator=brought.table.separator, encoding=brought.table.encoding)
         given = brought.over(table.schema.names)
@@ -162,6 +163,7 @@ def _begin(
         owner=owner,
         codebooks=codebooks.known_by,
         extract=codebooks.extract,
+        dropped=dropped,
     )
     return home.begin(folder, state)
 

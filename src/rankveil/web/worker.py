@@ -60,7 +60,7 @@ def _release(job: Job, progress: Progress) -> dict[str, Any]:
     before = ledger_says(Path(spec.ledger), job.id)
     if before.spent:  # cannot happen by way of the page; a second spend must be impossible all the same
         raise BudgetError(
-            "This release was paid for before and is not made twice.",
+            "The budget of this release was spent before; it is not made twice.",
             cost=f"Nothing further was spent: entry {before.entry} of the ledger stands.",
             remedy="Start a new release.",
         )

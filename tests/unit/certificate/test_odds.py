@@ -114,3 +114,32 @@ def test_a_huge_epsilon_limits_nothing_and_says_so() -> None:
     assert found.best_guess_percent == "100"
     assert true_positives(Fraction(1, 100), (Fraction(10**9), Fraction(0))) == 1
     assert best_guess((Fraction(10**9), Fraction(0))) == 1
+
+
+@pytest.mark.parametrize("more", ["0.1", "0.5", "2"])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "accounting"), [("1", "0", None), ("1", "0.001", "concentrated"), ("1", "1e-6", "gaussian")]
+)
+def test_a_test_that_sees_what_was_published_beside_the_release_does_not_exceed_the_figures(
+    epsilon: str, delta: str, accounting: Accounting | None, more: str
+) -> None:
+    """Worst laws of both, seen together, and the figures of the release alone, which such a test does exceed."""
+    if accounting == "gaussian":
+        one, other = gaussian_pair(rho_within(Fraction(epsilon), Fraction(Decimal(delta)), "gaussian"))
+    else:
+        grown, extra = math.exp(float(epsilon)), float(delta)
+        kept = (1 - extra) / (1 + grown)
+        one, other = [extra, grown * kept, kept, 0.0], [0.0, kept, grown * kept, extra]
+    truth = math.exp(float(more)) / (1 + math.exp(float(more)))
+    seen = [
+        [a * b for a in law for b in answers]
+        for law, answers in ((one, (truth, 1 - truth)), (other, (1 - truth, truth)))
+    ]
+    alone = meaning_of(Decimal(epsilon), Decimal(delta), accounting)
+    both = meaning_of(Decimal(epsilon), Decimal(delta), accounting, Fraction(more))
+    for alpha, limit, lower in zip(ALPHAS, both.attacks, alone.attacks, strict=True):
+        reached = 100 * best_test(*seen, float(alpha))
+        assert float(lower.true_positive_percent) < reached <= float(limit.true_positive_percent)
+    distance = sum(abs(a - b) for a, b in zip(*seen, strict=True)) / 2
+    assert 50 * (1 + distance) <= float(both.best_guess_percent)
+    assert float(both.odds_factor) >= math.exp(float(epsilon) + float(more))

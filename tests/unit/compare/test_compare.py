@@ -23,6 +23,7 @@ from rankveil.compare.grid import RESAMPLED, cells_of
 from rankveil.compare.held import read
 from rankveil.compare.results import INTERNAL, Row
 from rankveil.compare.run import MEASURES, Measured
+from rankveil.compare.sweep import usual_methods
 from rankveil.declare import Plan, declare
 from rankveil.declare.dataset import Dataset
 from rankveil.engines import open_table
@@ -417,3 +418,11 @@ def test_a_release_and_a_comparison_take_the_same_steps(monkeypatch: pytest.Monk
     rv.release(people(), plan.with_(method="laplace"), source=SeededSource(1))
     rv.compare(people(), plan, methods=["laplace"], runs=1, baselines=False)
     assert taken == 2 * [(step, Fraction(plan.release.epsilon)) for step in ("protect", "rows")]
+
+
+def test_where_no_method_is_named_those_are_compared_that_the_plan_goes_with() -> None:
+    plain = Plan.parse('[release]\nepsilon = 1\n[columns.age]\nkind = "integer"\nlower = 0\nupper = 9\n')
+    special = plain.model_dump()
+    special["columns"]["age"]["special"] = [99]
+    assert usual_methods(plain) == ["synthetic", "laplace"]
+    assert usual_methods(Plan.from_dict(special)) == ["synthetic"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -51,6 +52,85 @@ def book(folder: Path, name: str, content: str | dict[str, Any]) -> Path:
 
 def ddi(folder: Path, *variables: str) -> Path:
     return book(folder, "book.xml", XML.format("".join(variables)))
+
+
+# Codes as the table writes them
+
+
+SHEET = (
+    "name,type,values,missing\nsex,nominal,1=male; 2=female; 9=no answer,9\nhealth,ordinal,1=bad; 2=fair; 3=good,8\n"
+)
+
+
+def test_codes_are_known_by_their_number_however_the_table_writes_them(tmp_path: Path) -> None:
+    sheet = book(tmp_path, "sheet.csv", SHEET)
+    decimals = pa.table({"sex": ["1.0", "2.0"] * 9, "health": ["1.0", "3.0", "8.0"] * 6})
+    draft, plan = drafted(decimals, sheet)
+    assert all(not column.guessed for column in draft.columns)
+    assert plan.columns["sex"].categories == ("1.0", "2.0", "9.0")  # type: ignore[union-attr]
+    assert plan.columns["sex"].value_labels["9.0"] == "no answer"  # type: ignore[union-attr]
+    assert plan.columns["health"].special == (8,)  # type: ignore[union-attr]
+    assert plan.columns["health"].value_labels["3"] == "good"  # type: ignore[union-attr]
+    release(decimals, plan)
+    padded = pa.table({"sex": ["01", "02"] * 9})
+    assert drafted(padded, sheet, extract=True)[1].columns["sex"].categories == ("01", "02", "09")  # type: ignore[union-attr]
+
+
+def test_whole_numbers_that_spss_shows_with_two_places_stay_whole(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pd.DataFrame({"age": [20.0, 41.0, 63.0] * 9, "weight": [50.5, 61.25, 70.0] * 9})
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(frame, str(path), variable_measure={"age": "scale", "weight": "scale"})
+    draft, plan = drafted(path, path)
+    assert (plan.columns["age"].kind, plan.columns["weight"].kind) == ("integer", "number")
+    assert "kind" in {column.name: column for column in draft.columns}["age"].guessed
+
+
+# Sheets as agencies write them
+
+
+def test_a_sheet_may_have_a_title_and_headings_in_german(tmp_path: Path) -> None:
+    sheet = book(
+        tmp_path,
+        "buch.csv",
+        "Codebuch; Stand 2031\n\nVariablenname;Beschriftung;Typ;Werte;Fehlende Werte;Format\n"
+        "sex;Geschlecht;nominal;1=m, 2=w;9;\nage;Alter;numerisch;16 - 110;;\nborn;geboren;Datum;;;TT.MM.JJJJ\n",
+    )
+    table = pa.table({"sex": ["1", "2", "9"] * 9, "age": [20, 30, 40] * 9, "born": ["01.02.1990"] * 27})
+    _, plan = drafted(table, sheet)
+    assert (plan.columns["sex"].categories, plan.columns["sex"].missing) == (("1", "2", "9"), ("9",))  # type: ignore[union-attr]
+    assert (plan.columns["age"].lower, plan.columns["age"].upper) == (16, 110)  # type: ignore[union-attr]
+    assert plan.columns["born"].format == "%d.%m.%Y"  # type: ignore[union-attr]
+
+
+def test_a_sheet_may_have_one_row_for_each_value(tmp_path: Path) -> None:
+    sheet = book(
+        tmp_path,
+        "long.csv",
+        "Variable,Label,Value,Value label,Missing\nsex,Sex,1,male,\n,,2,female,\n,,9,no answer,x\nage,Age,,,\n"
+        "edu,Education,1,low,\nedu,,2,high,\n",
+    )
+    table = pa.table({"sex": [1, 2, 9] * 9, "age": [20, 30, 40] * 9, "edu": [1, 2, 2] * 9})
+    _, plan = drafted(table, sheet)
+    sex = plan.columns["sex"]
+    assert (sex.label, sex.categories, sex.missing) == ("Sex", ("1", "2", "9"), ("9",))  # type: ignore[union-attr]
+    assert plan.columns["edu"].value_labels == {"1": "low", "2": "high"}  # type: ignore[union-attr]
+    assert plan.columns["age"].label == "Age"  # type: ignore[union-attr]
+
+
+def test_limits_without_a_type_do_not_make_whole_numbers(tmp_path: Path) -> None:
+    sheet = book(tmp_path, "sheet.csv", "name,min,max\nshare,0,1\n")
+    draft, plan = drafted(pa.table({"share": [0.25, 0.5, 1.0] * 9}), sheet)
+    assert (plan.columns["share"].kind, plan.columns["share"].upper) == ("number", 1)  # type: ignore[union-attr]
+    assert "kind" in draft.columns[0].guessed
+
+
+def test_a_refusal_names_some_of_many_variables_that_the_table_lacks(tmp_path: Path) -> None:
+    sheet = book(tmp_path, "sheet.csv", "name,type\n" + "".join(f"v{n},integer\n" for n in range(900)))
+    with pytest.raises(CodebookError) as refused:
+        drafted(pa.table({"v7": [1, 2]}), sheet)
+    assert "lacks 899" in refused.value.problem and "and 699 more" in refused.value.problem
+    assert len(refused.value.problem.splitlines()) == 202
 
 
 # The survey

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import statistics
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+import rankveil as rv
 from rankveil import Plan, release
 from rankveil.declare.draft import Draft, draft_of
 from rankveil.declare.draft.words import ordered, prefixes, yes_and_no
@@ -41,6 +44,26 @@ ORDERS = [
     ["S", "M", "L", "XL"],
     ["2019-11", "2019-12", "2020-01"],
     ["2019Q4", "2020Q1", "2020Q2"],
+    ["Q4 2019", "Q1 2020", "Q2 2020"],
+    ["12/2019", "01/2020", "02/2020"],
+    ["Dez 19", "Jan 20", "Mrz 20"],
+    ["2020-W52", "2020-W53", "2021-W01"],
+    ["lun.", "mar.", "mer.", "jeu.", "ven.", "sam.", "dim."],
+    ["segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado", "domingo"],
+    ["пн", "вт", "ср", "чт", "пт", "сб", "вс"],
+    ["måndag", "tisdag", "onsdag", "torsdag", "fredag", "lördag", "söndag"],
+    ["Mon", "Tues", "Wed", "Thurs", "Fri"],
+    ["Less than high school", "High school", "Some college", "Bachelor's degree", "Master's degree"],
+    ["Never", "Once a month", "Once a week", "Every day"],
+    ["stimme gar nicht zu", "stimme eher nicht zu", "teils/teils", "stimme eher zu", "stimme voll zu"],
+    ["low risk", "medium risk", "high risk"],
+    ["Stage I", "Stage II", "Stage IV"],
+    ["I", "II", "III"],
+    ["Wave 2", "Wave 9", "Wave 10"],
+    ["A+", "A", "A-", "B", "C-"],
+    ["0–999 €", "1.000–1.999 €", "2.000 € und mehr"],
+    ["None", "1-2", "3 or more"],
+    ["< 1 000", "1 000 - 1 999", "2 000+"],
 ]
 
 
@@ -53,6 +76,7 @@ def test_labels_whose_order_everybody_knows_are_put_into_it(labels: list[str]) -
 
 def test_months_and_quarters_that_did_not_occur_are_in_the_list() -> None:
     assert ordered(["MAR", "JAN", "DEC"]).labels[:3] == ("JAN", "FEB", "MAR")  # type: ignore[union-attr]
+    assert ordered(["miercoles", "lunes", "sabado"]).labels[:3] == ("lunes", "martes", "miercoles")  # type: ignore[union-attr]
     assert ordered(["2020-03", "2019-12"]).labels == ("2019-12", "2020-01", "2020-02", "2020-03")  # type: ignore[union-attr]
 
 
@@ -68,6 +92,13 @@ def test_months_and_quarters_that_did_not_occur_are_in_the_list() -> None:
         ["mar", "may"],
         ["A-1", "B-2", "C-3"],
         ["2019-13", "2020-01"],
+        ["DE", "NO", "SE"],  # countries, and the beginnings of months
+        ["MA", "MI", "MO"],
+        ["Region 1", "Region 2", "Region 3"],
+        ["Type I", "Type II", "Type III"],
+        ["C", "X", "V"],
+        ["A", "B", "C"],
+        ["2021-W52", "2021-W53"],
     ],
 )
 def test_other_labels_have_no_order(labels: list[str]) -> None:
@@ -102,6 +133,11 @@ DAYS = [
     ("%d%b%Y", ["31JAN2020", "01DEC2021"]),
     ("%Y-%m-%d %H:%M:%S", ["2020-01-31 05:06:07", "2021-12-01 23:59:59"]),
     ("%Y-%m-%dT%H:%M:%SZ", ["2020-01-31T05:06:07Z", "2021-12-01T23:59:59Z"]),
+    ("%Y-%m-%d", ["2020-01-31 05:06:07.123456", "2021-12-01 23:59:59.5"]),
+    ("%Y-%m-%d", ["2020-01-31T05:06:07.123Z", "2021-12-01T23:59:59+02:00"]),
+    ("%m/%d/%Y %I:%M:%S %p", ["01/31/2020 05:06:07 AM", "12/01/2021 11:59:59 PM"]),
+    ("%m/%d/%y", ["01/31/20", "12/01/21"]),
+    ("%d-%b-%y", ["31-Jan-20", "01-Dec-21"]),
 ]
 
 
@@ -113,7 +149,7 @@ def test_days_of_all_common_forms_are_read_and_can_be_released(spelled: str, tex
     assert (column.kind, column.format) == ("date", spelled)  # type: ignore[union-attr]
     assert column.lower == datetime.date(2020, 1, 1)  # type: ignore[union-attr]
     release(pa.table({"day": texts * 20, "y": [1, 2] * 20}), plan)
-    if "%H" in spelled:
+    if ":" in texts[0]:
         assert "the time of day is not kept" in draft.text()
 
 
@@ -127,9 +163,67 @@ def test_whole_numbers_that_look_like_days_stay_numbers() -> None:
     assert entry([20200131, 20211201] * 9).kind == "integer"  # type: ignore[attr-defined]
 
 
-def test_moments_with_fractions_are_left_out_with_the_reason() -> None:
-    moments = [f"2020-01-01 00:00:{n % 60:02}.{n:03}" for n in range(300)]
-    assert "store the day alone" in made(when=moments).dropped["when"]
+SHAPES = [
+    ("times of day", [f"{n // 60:02}:{n % 60:02}" for n in range(900)]),
+    ("€ beside each", [f"{n},50 €" for n in range(900)]),
+    (
+        "in several ways",
+        [f"2020-01-{n % 31 + 1:02}" if n % 2 else f"{n % 31 + 1}.1.{1900 + n % 90}" for n in range(900)],
+    ),
+    ("days in words", [f"{n % 28 + 1}. März {1900 + n % 90}" for n in range(900)]),
+    ("mail addresses", [f"a{n}@example.org" for n in range(900)]),
+    ("decimal comma", [f"{n},25" for n in range(900)]),
+]
+
+
+@pytest.mark.parametrize(("why", "texts"), SHAPES, ids=lambda each: each if isinstance(each, str) else "")
+def test_texts_of_a_known_shape_are_not_called_names(why: str, texts: list[object]) -> None:
+    assert why in made(x=texts, y=[f"{n}.5" for n in range(900)], z=[f"{n}.5" for n in range(900)]).dropped["x"]
+
+
+def test_few_numbers_with_a_unit_are_put_into_their_order() -> None:
+    column = entry([f"{n * 5}%" for n in range(21)] * 2)
+    assert (column.kind, column.categories[:3]) == ("ordinal", ("0%", "5%", "10%"))  # type: ignore[attr-defined]
+
+
+def test_prices_of_six_digits_are_no_numbers_of_files() -> None:
+    normal = statistics.NormalDist(400_000, 90_000)
+    prices = [round(normal.inv_cdf((n + 0.5) / 900)) for n in range(900)]
+    assert entry(prices, "price").kind == "integer"  # type: ignore[attr-defined]
+    assert entry([100_000 + n * 997 for n in range(900)], "x").kind == "drop"  # type: ignore[attr-defined]
+
+
+def test_answers_that_are_none_stand_behind_the_others_and_are_named() -> None:
+    column = entry(["agree", "disagree", "neutral", "Don't know"] * 9)
+    assert column.kind == "category"  # type: ignore[attr-defined]
+    assert column.categories == ("disagree", "neutral", "agree", "Don't know")  # type: ignore[attr-defined]
+    assert column.missing == ("Don't know",)  # type: ignore[attr-defined]
+    assert entry(["ja", "nein", "k.A."] * 9).categories == ("nein", "ja", "k.A.")  # type: ignore[attr-defined]
+
+
+def test_codes_that_a_program_has_written_with_a_fraction_are_codes() -> None:
+    assert entry(["1.0", "2.0", None] * 9, "sex").categories == ("1.0", "2.0")  # type: ignore[attr-defined]
+    assert entry(["1.0", "2.0", "3.0", "4.0", "9.0"] * 9).special == (9,)  # type: ignore[attr-defined]
+
+
+def test_lists_in_a_frame_are_left_out() -> None:
+    frame = pd.DataFrame({"lists": [[1, 2], [3]] * 20, "y": [1, 2] * 20})
+    assert draft_of(open_table(frame)).dropped == {"lists": "neither numbers nor text"}
+
+
+def test_the_levels_of_a_categorical_are_its_labels_in_their_order() -> None:
+    steps = pd.Categorical(["b", "c", "b"] * 9, categories=["c", "a", "b"], ordered=True)
+    codes = pd.Categorical([3, 7, 3] * 9, categories=[3, 5, 7])
+    frame = pd.DataFrame({"steps": steps, "codes": codes})
+    columns = draft_of(open_table(frame)).plan().columns
+    assert (columns["steps"].kind, columns["steps"].categories) == ("ordinal", ("c", "a", "b"))  # type: ignore[union-attr]
+    assert (columns["codes"].kind, columns["codes"].categories) == ("category", ("3", "5", "7"))  # type: ignore[union-attr]
+    release(frame, rv.draft(frame).confirm())
+
+
+def test_a_mark_or_nothing_says_something() -> None:
+    assert "says nothing" not in made(x=["X", None] * 20).text()
+    assert "says nothing" in made(x=["X", "X"] * 20).text()
 
 
 SPECIAL = [

@@ -27,7 +27,7 @@ AGE_MASS = [30.0, 10.0, 0.0, 60.0]
 
 
 def marginals() -> dict[str, OrderedMarginal | NominalMarginal]:
-    # 'age': an even stretch, one heap, a gap, a sloping stretch; 'trade': three labels and missing
+    # 'age': an even stretch, one spike, a gap, a sloping stretch; 'trade': three labels and missing
     segments = Segments(np.array([0, 20, 21, 40]), np.array([20, 21, 40, 100]), np.array(AGE_MASS), 5.0)
     age = OrderedMarginal(100, segments, most_cells=8, least_mass=1.0, cell_variance=1.0, null=True)
     trade = NominalMarginal(np.array([50.0, 30.0, 20.0, 5.0]), most_cells=8, least_mass=1, label_variance=1, null=True)

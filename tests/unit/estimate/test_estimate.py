@@ -19,6 +19,8 @@ from rankveil.errors import EstimateError
 from rankveil.estimate import Frame
 from rankveil.estimate.asked import asked
 from rankveil.estimate.intervals import OBSERVED, reach, values
+from rankveil.estimate.statistics import statistic
+from rankveil.estimate.values import Values
 from rankveil.noise import SeededSource
 from rankveil.verify import verify
 from tests.support import PAPERS, category, integer, plan_text
@@ -259,6 +261,24 @@ def test_a_mean_that_hidden_records_at_a_far_bound_could_move_is_not_supported()
     assert one.hidden == 0
     coefficients = rv.estimate(far, "lm(age ~ pay)").each
     assert not coefficients[1].supported
+
+
+def test_a_coefficient_of_a_column_that_nearly_follows_from_the_others_is_not_supported(made: rv.Release) -> None:
+    """All rows say that one column is another and a little: how much that little counts lies inside cells."""
+    frame = Frame.of(made)
+    rng = np.random.default_rng(5)
+    pay = frame.columns["pay"].amounts
+    twin = Values.of_numbers(np.rint(pay + rng.normal(0, 0.2 * np.nanstd(pay), len(pay))), 1)
+    other = Values.of_numbers(np.rint(pay + rng.normal(0, 2 * np.nanstd(pay), len(pay))), 1)
+    frame = replace(frame, columns={**frame.columns, "twin": twin, "other": other})
+    found = statistic(asked("lm(age ~ pay + twin + sex)")[0], frame.columns)
+    assert found.own is not None
+    assert found.names == ("constant", "pay", "twin", "sex = m")
+    assert (found.own < rules.LEAST_OWN).tolist() == [False, True, True, False]
+    assert [one.supported for one in rv.estimate(frame, "lm(age ~ pay + twin)").each[1:]] == [False, False]
+    apart = statistic(asked("lm(age ~ pay + other)")[0], frame.columns)
+    assert apart.own is not None
+    assert apart.own.min() > rules.LEAST_OWN
 
 
 def test_values_are_estimates_without_errors(made: rv.Release) -> None:

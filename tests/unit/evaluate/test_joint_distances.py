@@ -82,7 +82,7 @@ def test_wide_domains_get_twenty_bins_with_as_many_rows_of_the_original_in_each(
     assert np.bincount(cells.original, minlength=cells.count).tolist() == [50] * QUANTILE_BINS + [0]
 
 
-def test_a_heap_has_a_cell_of_its_own() -> None:
+def test_a_spike_has_a_cell_of_its_own() -> None:
     original = np.concatenate([np.zeros(96, np.int64), codes(10, 20, 30, 40)])
     cells = cells_of(WIDE, original, codes(0, 1, 1000, MISSING))
     zero, one, far, missing = cells.released.tolist()

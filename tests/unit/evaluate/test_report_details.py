@@ -59,7 +59,7 @@ def shown(entry: str, before: list[int | None], after: list[int | None]) -> Dist
     st.lists(st.one_of(st.none(), st.integers(0, 5000)), min_size=2, max_size=60),
     st.sampled_from(["linear", "log"]),
 )
-def test_bars_heap_and_missing_add_up_to_all_rows(
+def test_bars_spike_and_missing_add_up_to_all_rows(
     before: list[int | None], after: list[int | None], scale: str
 ) -> None:
     column = declare_alone(Plan.parse(plan_text({"a": f'{WIDE["a"]}\nscale = "{scale}"'}))).columns[0]
@@ -67,9 +67,9 @@ def test_bars_heap_and_missing_add_up_to_all_rows(
         np.array([MISSING if value is None else value for value in values], np.int64) for values in (before, after)
     ]
     made = distribution(column, *codes)
-    heap = (0.0, 0.0) if made.heap is None else (made.heap.before, made.heap.after)
-    assert sum(bar.before for bar in made.bars) + heap[0] + made.missing_before == pytest.approx(1)
-    assert sum(bar.after for bar in made.bars) + heap[1] + made.missing_after == pytest.approx(1)
+    spike = (0.0, 0.0) if made.spike is None else (made.spike.before, made.spike.after)
+    assert sum(bar.before for bar in made.bars) + spike[0] + made.missing_before == pytest.approx(1)
+    assert sum(bar.after for bar in made.bars) + spike[1] + made.missing_after == pytest.approx(1)
     ends = [(bar.start, bar.end) for bar in made.bars]
     assert all(first[1] == second[0] for first, second in pairwise(ends))
     assert len(made.bars) <= 42
@@ -77,9 +77,9 @@ def test_bars_heap_and_missing_add_up_to_all_rows(
 
 def test_a_value_of_more_than_half_of_the_rows_is_told_apart() -> None:
     made = shown(integer(5000), [0] * 60 + list(range(100, 140)), [0] * 30 + list(range(100, 170)))
-    assert made.heap is not None
-    assert (made.heap.label, made.heap.before, made.heap.after) == ("0", 0.6, 0.3)
-    assert shown(integer(5000), [0] * 40 + list(range(60)), [0, 1]).heap is None
+    assert made.spike is not None
+    assert (made.spike.label, made.spike.before, made.spike.after) == ("0", 0.6, 0.3)
+    assert shown(integer(5000), [0] * 40 + list(range(60)), [0, 1]).spike is None
 
 
 def test_far_values_are_gathered_at_the_ends_and_the_distribution_says_so() -> None:

@@ -250,7 +250,7 @@ def test_figures_of_every_kind_of_column_agree(method: str) -> None:
     plan, made, found = released(method, k=20)
     paths = check_figures(as_page(found, plan, made.certificate), json.loads(found.to_json()))
     assert {f"columns.{place}.jsd" for place in range(9)} <= paths
-    assert {"scores.0.value", "distributions.1.heap.before", "subgroups.0.error"} <= paths
+    assert {"scores.0.value", "distributions.1.spike.before", "subgroups.0.error"} <= paths
     assert any(path.startswith("pairs.") and path.endswith("released_correlation") for path in paths)
 
 

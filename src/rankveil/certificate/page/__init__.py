@@ -20,7 +20,7 @@ from html import escape
 from pathlib import Path
 
 from rankveil.certificate.content import Certificate
-from rankveil.certificate.page.columns import columns
+from rankveil.certificate.page.columns import columns, density
 from rankveil.certificate.page.glossary import glossary
 from rankveil.certificate.page.sections import (
     UNTITLED,
@@ -44,10 +44,11 @@ def page(certificate: Certificate) -> str:
     top = head(certificate)
     body = "\n".join(section for section in (made(certificate) for made in SECTIONS) if section)
     end = foot(certificate)
-    return document(certificate.title or UNTITLED, top, f"{body}\n{glossary(top + body + end)}", end)
+    words = glossary(top + body + end)
+    return document(certificate.title or UNTITLED, top, f"{body}\n{words}", end, density(certificate))
 
 
-def document(title: str, top: str, body: str, end: str) -> str:
+def document(title: str, top: str, body: str, end: str, letters: str = "") -> str:
     """A page that needs nothing else. `title` is text, the rest HTML."""
     sheet = _style()
     return f"""<!doctype html>
@@ -60,7 +61,7 @@ def document(title: str, top: str, body: str, end: str) -> str:
 <title>{escape(title)}</title>
 <style>{sheet}</style>
 </head>
-<body>
+<body{f' class="{letters}"' if letters else ""}>
 {top}
 <main>
 {body}

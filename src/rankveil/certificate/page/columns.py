@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from rankveil.certificate.content import Certificate, ColumnNote
+from rankveil.certificate.content import Certificate, ColumnNote, ExpectedNote
 from rankveil.certificate.page.pieces import paragraph, section, table
 
 _KINDS = {
@@ -17,12 +17,20 @@ _KINDS = {
     "category": "labels",
 }
 _LONGEST_LABEL = 60  # characters; the whole label stands in certificate.json
+_PLAIN, _DENSE = 16, 30  # lines of columns and figures of accuracy: beyond, letters on paper are smaller
+
+
+def density(certificate: Certificate) -> str:
+    """How small letters have to be on paper, for two sheets: by the number of lines that differ between releases."""
+    figures = sum(3 + len(each.figures) for each in certificate.published_accuracy or ())
+    lines = len(certificate.columns) + figures
+    return "" if lines <= _PLAIN else "dense" if lines <= _DENSE else "denser"
 
 
 def columns(certificate: Certificate) -> str:
     noise: dict[str, list[str]] = {}
     for expected in certificate.expected or ():
-        noise.setdefault(expected.column, []).append(f"{expected.question}: {expected.answer}")
+        noise.setdefault(expected.column, []).append(_noise_of(expected))
     rows = [
         [
             _named(column),
@@ -35,7 +43,7 @@ def columns(certificate: Certificate) -> str:
     ]
     shown = max((one.percent_of_draws for one in certificate.expected or ()), default=0)
     headers = ["Column", "Released as", "Values and limits", "Source of the limits"]
-    headers += [f"Noise: within, in {shown} % of draws"] if noise else []
+    headers += [f"Noise on …: within, in {shown} % of draws"] if noise else []
     dropped = certificate.dropped
     left_out = f"Left out of the release: {', '.join(dropped)}." if dropped else ""
     return section(
@@ -47,7 +55,17 @@ def columns(certificate: Certificate) -> str:
             left_out,
             kind="quiet",
         ),
+        paragraph(
+            "What columns are about stands on the screen and in certificate.json, not on paper.", kind="quiet paper"
+        )
+        if density(certificate) == "denser" and any(column.label for column in certificate.columns)
+        else "",
     )
+
+
+def _noise_of(expected: ExpectedNote) -> str:
+    """Without what the heading of the table says already."""
+    return f"{expected.question.removeprefix('noise on ')}: {expected.answer}"
 
 
 def _named(column: ColumnNote) -> str:

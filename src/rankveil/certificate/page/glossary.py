@@ -17,6 +17,7 @@ class Term:
 
 
 TERMS = (
+    Term("accuracy", ("accuracy",), "how near the release is to the table that it was made from."),
     Term(
         "attacker", ("attacker", "attackers"), "anyone who tries to learn from the release what one person's row says."
     ),
@@ -51,7 +52,7 @@ TERMS = (
     Term("factor", ("factor",), "what a number is multiplied by."),
     Term(
         "fingerprint, SHA-256",
-        ("fingerprint", "sha-256"),
+        ("fingerprint", "fingerprints", "sha-256"),
         "a long number that follows from the content of a file: other content, other number.",
     ),
     Term(

@@ -10,9 +10,10 @@ from rankveil.certificate.page.pictures import bar, spending
 from rankveil.certificate.page.pieces import bullets, facts, paragraph, section, table
 from rankveil.declare.unit import Unit
 from rankveil.meaning import LARGE
+from rankveil.published_accuracy import AccuracyFigure
 
 _ROWS_OF = {
-    "synthetic": "The rows are made up: they were drawn from counts with noise. No row belongs to a person.",
+    "synthetic": "The rows are made up: they were drawn from counts with noise. No row is that of a person.",
     "aligned": "Every row still belongs to one record of the table. Its values were changed at random.",
     "laplace": "Every row still belongs to one record of the table. Each of its values got noise of its own.",
     "unlinked": "Each column was put in a random order of its own: values side by side do not belong together.",
@@ -37,7 +38,8 @@ def head(certificate: Certificate) -> str:
             " computed again, and taken away.</p>"
         )
     else:
-        first = f'<p class="verdict good"><strong>Protected.</strong> {escape(certificate.statement)}</p>'
+        said = " ".join([certificate.statement, *([certificate.in_all] if certificate.in_all else [])])
+        first = f'<p class="verdict good"><strong>Protected.</strong> {escape(said)}</p>'
     by = certificate.publication.curator if certificate.publication else None
     day = certificate.created.date().isoformat()
     line = ", ".join(
@@ -126,7 +128,9 @@ def meaning(certificate: Certificate) -> str:
     ]
     if there:
         sentences.append(f"For guesses about what the rows of the {one} say, ε counts twice.")
-    if float(certificate.epsilon or 0) > LARGE:
+    if certificate.in_all:
+        sentences.append("All that was published is counted: the release, and the figures of its accuracy.")
+    if float(certificate.together or 0) > LARGE:
         sentences.append("That is a weak limit: the number ε is large.")
     rows = [
         [
@@ -139,7 +143,7 @@ def meaning(certificate: Certificate) -> str:
     question = f"A test for {what}: if it says yes, wrongly, in …"
     return section(
         "meaning",
-        f"What ε = {certificate.epsilon} means here",
+        f"What ε = {certificate.together} means here",
         paragraph(*sentences),
         table(
             [question, "… it says yes, rightly, in at most", "of all cases"], rows, "attacks", "What a test can reach"
@@ -215,17 +219,38 @@ def accuracy(certificate: Certificate) -> str:
 
 
 def _measured(certificate: Certificate) -> list[str]:
-    """Figures that were published with noise, at a price of their own."""
+    """Figures that were published with noise, for an ε of their own."""
     said = []
-    for each in certificate.published_accuracy or ():
-        said.append(
+    for place, each in enumerate(certificate.published_accuracy or (), start=1):
+        rows = [[_compared(one), f"{one.value}", f"{one.lower} to {one.upper}"] for one in each.figures]
+        name = "Figures of accuracy" if place == 1 else f"Figures of accuracy, {place}"
+        said += [
             paragraph(
                 "These figures were measured on the table after the release was made, with noise. They cost a budget of"
                 f" their own, ε = {each.epsilon}; with the release it is ε = {each.together_epsilon} in all."
+            ),
+            table(
+                ["Table and release", "How different", "Without the noise, in 95 % of cases"], rows, "accuracy", name
+            ),
+        ]
+    if said:
+        said.append(
+            paragraph(
+                "How different columns are is the part of the rows that would have to change for table and release to"
+                " be the same there: 0 says that they are the same, 1 that they have nothing in common.",
+                kind="quiet",
             )
         )
-        said += [paragraph(line, kind="exact") for line in each.in_words()]
     return said
+
+
+def _compared(figure: AccuracyFigure) -> str:
+    """HTML: what a figure of accuracy is about."""
+    if figure.kind == "query":
+        code = f"<code>{escape(figure.condition or '')}</code>"
+        return f"the part of all rows with {code}: in the table, less in the release"
+    what = "columns, each by itself" if figure.kind == "1-way TV" else "columns, two at a time"
+    return f"{what}: the mean of {figure.tables}"
 
 
 def checking(certificate: Certificate) -> str:
@@ -242,13 +267,16 @@ def checking(certificate: Certificate) -> str:
             " the release is on the list that was signed (manifest.json)."
         ]
         command = "rankveil verify FOLDER --key KEY"
+    also = ["the noisy counts that the rows were drawn from"] if certificate.model else []
+    also += [f"weights of {certificate.weights.replicates} draws"] if certificate.weights else []
+    beside = f"With the table come {' and '.join(also)}. They follow from the same noise and cost nothing more."
     release = certificate.release
     entries = [] if release is None else [(f"fingerprint of {release.file} (SHA-256)", release.sha256)]
     entries += [("fingerprint of the key (SHA-256)", certificate.signed.key)] if certificate.signed else []
     return section(
         "checking",
         "How to check",
-        paragraph(*signed),
+        paragraph(*signed, beside if also else ""),
         f"<p>In a terminal: <code>{escape(command)}</code></p>",
         facts(entries, "prints"),
         paragraph(

@@ -25,8 +25,7 @@ _MOST_CODES = 100_000  # of one variable
 _ORDERED = {"ordinal"}
 _QUANTITIES = {"interval", "ratio", "percent"}
 _HIDDEN_UNLESS = ("", "public", "open", "none", "unrestricted")
-_DATE_FORMATS = {
-    "": "%Y-%m-%d",
+DATE_FORMATS = {
     "iso8601": "%Y-%m-%d",
     "yyyy-mm-dd": "%Y-%m-%d",
     "dd.mm.yyyy": "%d.%m.%Y",
@@ -34,6 +33,11 @@ _DATE_FORMATS = {
     "mm/dd/yyyy": "%m/%d/%Y",
     "yyyymmdd": "%Y%m%d",
     "yyyy/mm/dd": "%Y/%m/%d",
+    "dd-mm-yyyy": "%d-%m-%Y",
+    "mm-dd-yyyy": "%m-%d-%Y",
+    "tt.mm.jjjj": "%d.%m.%Y",
+    "jj/mm/aaaa": "%d/%m/%Y",
+    "dd/mm/aaaa": "%d/%m/%Y",
 }
 _KEPT_TEXTS = {"labl", "catValu", "titl", "security", "varFormat"}
 
@@ -198,7 +202,7 @@ def _variable(var: _Var, place: str) -> Variable:
         None if lower is None else limits(lower),
         None if upper is None else limits(upper),
         step,
-        _DATE_FORMATS.get((var.written or var.format.get("formatname", "")).strip().lower()) if dated else None,
+        _date_format(var) if dated else None,
         codes,
         ordered=True if nature in _ORDERED else None if not nature else False,
         complete=kind == "label",
@@ -209,3 +213,7 @@ def _variable(var: _Var, place: str) -> Variable:
 
 def _meant(codes: tuple[Code, ...]) -> bool:
     return any(not code.missing for code in codes)
+
+
+def _date_format(var: _Var) -> str | None:
+    return DATE_FORMATS.get((var.written or var.format.get("formatname", "") or "iso8601").strip().lower())

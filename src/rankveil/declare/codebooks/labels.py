@@ -38,9 +38,10 @@ def _variable(said: ColumnMetadata, place: str) -> Variable:
         kind = "label"
     elif said.holds == "number" and (said.measure == "scale" or missing):
         found = _DECIMALS.fullmatch(said.format or "")
-        # SPSS states decimal places for every number; other programs show as many as there are.
+        # SPSS states decimal places for every number; other programs show as many as there are. Two places are what
+        # it shows of numbers that nobody has said anything about, whole ones too.
         step = Decimal(1).scaleb(-int(found.group(2) or 0)) if found and "SPSS" in place else None
-        kind = "quantity" if step is None else "integer" if step >= 1 else "number"
+        kind = "integer" if step is not None and step >= 1 else "quantity"
     return Variable(
         said.name,
         place,

@@ -1,7 +1,9 @@
 """A sheet of variables: CSV or Excel with columns name, label, type, min, max, values (and missing, format, required).
 
-Headers      In English or as REDCap and many agencies call them: variable, field, description, kind, choices, ...
-Values       One list: "1=yes; 2=no", "1, yes | 2, no", "yes|no|unknown", or one entry on each line.
+Headers      In English, German, French or Spanish, or as REDCap and many agencies call them: variable, field, kind,
+             choices, ... They may stand below a title.
+Values       One list: "1=yes; 2=no", "1, yes | 2, no", "yes|no|unknown", or one entry on each line. A range, "16-110",
+             is that of the numbers. Or one row for each value, with columns value and value label.
 """
 
 from __future__ import annotations
@@ -9,11 +11,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
 from rankveil.declare.codebooks.codebook import Code, Codebook, Gathered, Kind, Variable, code_text, day, number
+from rankveil.declare.codebooks.ddi import DATE_FORMATS
 from rankveil.errors import CodebookError, MissingExtraError
 
 LARGEST = 64 << 20
@@ -27,32 +30,55 @@ _HEADERS = {
         "column",
         "column name",
         "variable / field name",
+        *("variables", "variablenname", "feld", "spalte", "nom", "nom de variable", "nombre", "campo"),
     ),
-    "label": ("label", "description", "variable label", "field label", "question", "title"),
-    "type": ("type", "kind", "data type", "field type", "datatype", "measure", "level"),
-    "min": ("min", "minimum", "lower", "text validation min", "from"),
-    "max": ("max", "maximum", "upper", "text validation max", "to"),
-    "values": ("values", "categories", "codes", "choices", "value labels", "choices, calculations, or slider labels"),
-    "missing": ("missing", "missing codes", "missing values", "special"),
-    "format": ("format", "date format"),
+    "label": (
+        *("label", "description", "variable label", "field label", "question", "title", "beschriftung", "beschreibung"),
+        *("bezeichnung", "variablenlabel", "fragetext", "frage", "libellé", "etiqueta", "descripción", "pregunta"),
+    ),
+    "type": (
+        *("type", "kind", "data type", "field type", "datatype", "measure", "measurement", "level", "scale", "typ"),
+        *("art", "datentyp", "skala", "skalenniveau", "messniveau", "tipo", "variable type", "measurement level"),
+    ),
+    "min": ("min", "minimum", "lower", "text validation min", "from", "von", "mínimo"),
+    "max": ("max", "maximum", "upper", "text validation max", "to", "bis", "máximo"),
+    "values": (
+        *("values", "categories", "codes", "choices", "value labels", "choices, calculations, or slider labels"),
+        *("response options", "options", "levels", "allowed values", "coding", "werte", "wertelabels", "ausprägungen"),
+        *("kategorien", "codierung", "kodierung", "modalités", "valeurs", "valores", "categorías"),
+    ),
+    "missing": (
+        *("missing", "missing codes", "missing values", "special", "missings", "missing code", "missing value"),
+        *("fehlend", "fehlende werte", "valeurs manquantes", "valores perdidos"),
+    ),
+    "format": ("format", "date format", "datumsformat"),
     "step": ("step", "precision", "unit of measure step"),
-    "required": ("required", "required field?", "mandatory"),
+    "required": ("required", "required field?", "mandatory", "pflicht", "pflichtfeld"),
+    "value": ("value", "code", "wert", "valeur", "valor", "response code"),
+    "value label": ("value label", "code label", "meaning", "response label", "wertelabel", "bedeutung", "modalité"),
 }
+_MOST_ABOVE = 20  # rows of a title, above the header
+_RANGE = re.compile(r"\[?\s*(-?\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.+|to|bis|,)\s*(-?\d+(?:\.\d+)?)\s*\]?")
 _KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("integer", "int", "whole", "count"), "integer"),
+    **dict.fromkeys(("integer", "int", "whole", "count", "ganzzahl", "ganzzahlig", "entier", "entero"), "integer"),
     **dict.fromkeys(("number", "float", "double", "decimal", "real"), "number"),
-    **dict.fromkeys(("numeric", "continuous", "scale", "interval", "ratio"), "quantity"),
-    **dict.fromkeys(("date", "datetime", "timestamp"), "date"),
-    **dict.fromkeys(("boolean", "bool", "logical", "truefalse"), "boolean"),
+    **dict.fromkeys(("numeric", "continuous", "scale", "interval", "ratio", "metric", "discrete"), "quantity"),
+    **dict.fromkeys(("numerisch", "zahl", "metrisch", "stetig", "numérique", "numérico", "quantitative"), "quantity"),
+    **dict.fromkeys(("date", "datetime", "timestamp", "datum", "fecha"), "date"),
+    **dict.fromkeys(("boolean", "bool", "logical", "truefalse", "yes/no", "yesno", "ja/nein"), "boolean"),
     **dict.fromkeys(
-        ("category", "categorical", "nominal", "ordinal", "factor", "code", "label", "radio", "dropdown", "ordered"),
+        (
+            *("category", "categorical", "nominal", "ordinal", "factor", "code", "label", "radio", "dropdown"),
+            *("ordered", "binary", "dichotomous", "kategorial", "qualitative", "catégorie", "categórica"),
+        ),
         "label",
     ),
     **dict.fromkeys(("drop", "identifier", "id", "key"), "drop"),
 }
 _ORDERED = ("ordinal", "ordered", "ordered factor")
 _YES, _NO = ("y", "yes", "true", "1", "x"), ("n", "no", "false", "0", "")
-_TEXT = ("string", "text", "character", "char", "str", "free text", "")
+_YES_MISSING = ("y", "yes", "true", "x", "missing", "ja", "oui", "sí", "m")
+_TEXT = ("string", "text", "character", "char", "str", "free text", "texte", "texto", "zeichenkette", "notes", "")
 
 
 def read_csv(path: Path, columns: Collection[str]) -> Codebook:
@@ -62,13 +88,19 @@ def read_csv(path: Path, columns: Collection[str]) -> Codebook:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise CodebookError(f"The codebook {path.name} is not UTF-8 text.", remedy="Save it as UTF-8.") from None
-    head = text.split("\n", 1)[0]
-    separator = max(",;\t|", key=head.count)
+    head = "\n".join(text.split("\n", _MOST_ABOVE)[:_MOST_ABOVE])
+    separator = max(",;\t|", key=lambda sign: _separates(head, sign))
     try:
         rows = list(csv.reader(io.StringIO(text), delimiter=separator))
     except csv.Error:
         raise CodebookError(f"The codebook {path.name} is no CSV file.", remedy="Check its quotes.") from None
     return _book(rows, path.name, f"{path.name}", columns)
+
+
+def _separates(head: str, sign: str) -> tuple[int, int]:
+    """How many headings a mark makes of the first lines, and how often it stands there."""
+    rows = [[cell.strip('"') for cell in line.split(sign)] for line in head.splitlines()]
+    return max((len(_header(row)) for row in rows), default=0), head.count(sign)
 
 
 def read_excel(path: Path, columns: Collection[str]) -> Codebook:
@@ -80,10 +112,19 @@ def read_excel(path: Path, columns: Collection[str]) -> Codebook:
         book = CalamineWorkbook.from_path(str(path))
         sheets = {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
     except Exception as error:  # calamine has errors of many kinds; none of its words is ours to print
-        encrypted = "password" in str(error).lower() or "encrypt" in str(error).lower()
-        why = "is encrypted" if encrypted else "is damaged, or no Excel file"
-        raise CodebookError(f"The codebook {path.name} {why}.", remedy="Save it without a password.") from None
-    fitting = {name: rows for name, rows in sheets.items() if rows and "name" in _header([str(x) for x in rows[0]])}
+        if "password" in str(error).lower() or "encrypt" in str(error).lower():
+            raise CodebookError(
+                f"The codebook {path.name} is encrypted.", remedy="Save it without a password."
+            ) from None
+        raise CodebookError(
+            f"The codebook {path.name} is damaged, or no Excel file.",
+            remedy="Open it in Excel and store it again, or store the sheet as CSV.",
+        ) from None
+    fitting = {
+        name: rows
+        for name, rows in sheets.items()
+        if _place_of_header([list(map(str, x)) for x in rows[:_MOST_ABOVE]]) is not None
+    }
     if len(fitting) != 1:
         what = "no sheet with a column `name`" if not fitting else f"{len(fitting)} sheets that list variables"
         raise CodebookError(
@@ -95,10 +136,19 @@ def read_excel(path: Path, columns: Collection[str]) -> Codebook:
 
 
 def is_sheet(path: Path) -> bool:
-    """Whether the first line of a CSV file names variables."""
+    """Whether one of the first lines of a CSV file names variables."""
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        head = file.readline(1 << 16)
-    return "name" in _header(re.split(r"[,;\t|]", head.strip()))
+        head = [file.readline(1 << 16) for _ in range(_MOST_ABOVE)]
+    return _place_of_header([re.split(r"[,;\t|]", line.strip()) for line in head]) is not None
+
+
+def _place_of_header(rows: Sequence[Sequence[str]]) -> int | None:
+    """The first of these rows that names variables and something about them; of a first row, the name is enough."""
+    for place, row in enumerate(rows[:_MOST_ABOVE]):
+        found = _header(row)
+        if "name" in found and (place == 0 or len(found) > 1):
+            return place
+    return None
 
 
 def _header(cells: Sequence[str]) -> dict[str, int]:
@@ -112,23 +162,53 @@ def _header(cells: Sequence[str]) -> dict[str, int]:
 
 
 def _book(rows: Sequence[Sequence[str]], name: str, where: str, columns: Collection[str]) -> Codebook:
-    header = _header(rows[0]) if rows else {}
+    first = _place_of_header(rows) or 0
+    header = _header(rows[first]) if rows else {}
     if "name" not in header or len(header) < 2:
         raise CodebookError(
             f"The codebook {name} has no header with `name` and one of label, type, min, max, values.",
             remedy="docs/codebooks.md shows such a sheet.",
         )
     gathered = Gathered(name, columns)
-    for line, row in enumerate(rows[1:], start=2):
-        cells = {key: row[place].strip() if place < len(row) else "" for key, place in header.items()}
+    found = (
+        ({key: row[place].strip() if place < len(row) else "" for key, place in header.items()}, f"{where}, row {line}")
+        for line, row in enumerate(rows[first + 1 :], start=first + 2)
+    )
+    for cells, place in _by_variable(found) if "value" in header and "values" not in header else found:
         if cells["name"]:
-            gathered.add(_variable(cells, f"{where}, row {line}"))
+            gathered.add(_variable(cells, place))
     return gathered.codebook()
+
+
+def _by_variable(rows: Iterable[tuple[dict[str, str], str]]) -> Iterator[tuple[dict[str, str], str]]:
+    """One row for each variable, of rows for each value: those below a variable repeat its name or leave it empty."""
+    current: tuple[dict[str, str], str] | None = None
+    for cells, place in rows:
+        code, meaning = (
+            cells["value"],
+            cells.get("value label") or ("" if "value label" in cells else cells.get("label", "")),
+        )
+        if cells["name"] and (current is None or cells["name"] != current[0]["name"]):
+            if current is not None:
+                yield current
+            about = cells if "value label" in cells or not code else {**cells, "label": ""}
+            current = ({**about, "values": "", "missing": ""}, place)
+        if current is None or not code:
+            continue
+        whole = current[0]
+        absent = cells.get("missing", "").lower() in _YES_MISSING or code == cells.get("missing")
+        whole["values"] += f"{code}={meaning}\n" if meaning else f"{code}\n"
+        whole["missing"] += f"{code}\n" if absent else ""
+    if current is not None:
+        yield current
 
 
 def _variable(cells: dict[str, str], place: str) -> Variable:
     said = re.sub(r"[\s_\-]+", " ", cells.get("type", "")).lower()
     kind = _KINDS.get(said)
+    ends = _RANGE.fullmatch(cells.get("values", "")) if kind in ("integer", "number", "quantity") else None
+    if ends is not None:
+        cells = {"min": ends[1], "max": ends[2], **{key: text for key, text in cells.items() if text}, "values": ""}
     codes = tuple(_codes(cells.get("values", "")))
     if said and kind is None and said not in _TEXT:
         raise CodebookError(f"{place}: the type {cells['type']!r} is not known.", remedy=f"Known: {', '.join(_KINDS)}.")
@@ -139,7 +219,7 @@ def _variable(cells: dict[str, str], place: str) -> Variable:
     limits = day if kind == "date" else number
     lower, upper = (limits(cells[key]) if cells.get(key) else None for key in ("min", "max"))
     if kind is None and said not in _TEXT[:-1] and lower is not None and upper is not None and not codes:
-        kind = "integer" if not (lower % 1 or upper % 1) else "number"  # type: ignore[operator]
+        kind = "quantity"  # whole or not: nothing says so
     required = cells.get("required", "").lower()
     return Variable(
         cells["name"],
@@ -149,7 +229,7 @@ def _variable(cells: dict[str, str], place: str) -> Variable:
         lower,
         upper,
         number(cells["step"]) if cells.get("step") else (Decimal(1) if kind == "integer" else None),
-        cells.get("format") or None,
+        _date_format(cells.get("format", "")),
         codes,
         ordered=True if said in _ORDERED else False if kind == "label" and said else None,
         complete=kind == "label",
@@ -157,6 +237,10 @@ def _variable(cells: dict[str, str], place: str) -> Variable:
         required=True if required in _YES else None,
         why="the codebook calls it an identifier, or says drop" if kind == "drop" else None,
     )
+
+
+def _date_format(text: str) -> str | None:
+    return DATE_FORMATS.get(text.lower(), text) or None
 
 
 def _codes(text: str) -> Iterator[Code]:

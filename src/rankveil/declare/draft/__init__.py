@@ -24,6 +24,7 @@ from rankveil.declare.draft.decisions import Decisions, Few, Said
 from rankveil.declare.draft.documented import documented
 from rankveil.declare.draft.identifiers import Identifier, persons_of
 from rankveil.declare.draft.seen import MOST_CATEGORIES, Seen, as_texts, is_number, marks_of, seen_in
+from rankveil.declare.draft.shapes import shape_of
 from rankveil.declare.draft.text import Part, written
 from rankveil.declare.plan import Plan
 from rankveil.declare.plan_file import toml_text
@@ -33,6 +34,8 @@ from rankveil.engines.spelling import Marks
 from rankveil.errors import CodebookError, TableError
 
 __all__ = ["ColumnDraft", "Draft", "draft", "draft_of"]
+
+_MOST_ABSENT = 200  # variables that a refusal names
 
 Remark = Callable[[Plan], list[str]]
 
@@ -137,7 +140,9 @@ def draft_of(
 def _refuse_absent(books: Sequence[Codebook], table: Table, *, extract: bool) -> None:
     absent = {name: book.name for book in books for name in book.absent}
     if absent and not extract:
-        lines = "\n".join(f"  {name} ({book})" for name, book in absent.items())
+        shown = list(absent.items())[:_MOST_ABSENT]
+        lines = "\n".join(f"  {name} ({book})" for name, book in shown)
+        lines += f"\n  and {len(absent) - len(shown):,} more" if len(absent) > len(shown) else ""
         raise CodebookError(
             f"The table {table.name} lacks {len(absent)} of the variables that its codebook describes:\n{lines}",
             remedy="Check that table and codebook belong together. If the table is an extract with some of the"
@@ -245,6 +250,8 @@ class _Found:
 
 def _identifier(name: str, found: Seen, marks: Marks) -> Identifier | None:
     kind = found.kind(marks)
+    if kind in ("category", "drop") and found.texts and shape_of(found, marks) is not None:
+        return None
     labels = kind == "category" or (kind == "drop" and found.any_value and not found.nested)
     return Identifier.of(name, found.values) if labels or kind == "integer" else None
 

@@ -16,7 +16,8 @@ import pyarrow as pa
 from rankveil.declare.draft.identifiers import Identifier
 from rankveil.declare.draft.numbers import Spelling, step_of, tail_of
 from rankveil.declare.draft.seen import MOST_CATEGORIES, MOST_CODES, Seen
-from rankveil.declare.draft.words import ordered, prefixes, yes_and_no
+from rankveil.declare.draft.shapes import personal, shape_of
+from rankveil.declare.draft.words import ordered, prefixes, with_unit, without_answer, yes_and_no
 from rankveil.engines.spelling import Marks
 
 KINDS = ("integer", "number", "date", "boolean", "ordinal", "category", "drop")
@@ -29,11 +30,16 @@ _OLDEST = 120
 _CODE = re.compile(
     r"(^|[^a-z])(code|codes|region|district|county|state|type|class|category|cat|group|grp|race|ethnic\w*|sex|gender|"
     r"marital|religion|status|occupation|occ|employment|activity|job|relationship|industry|sector|branch|department|dept|province|country|nationality|"
-    r"language|party|stratum|strata|cluster|cohort|arm|origin|reason|cause|kind|species|variety|color|colour|brand)"
+    r"language|party|stratum|strata|cluster|cohort|arm|origin|reason|cause|kind|species|variety|color|colour|brand|"
+    r"geschlecht|bundesland|land|kreis|gemeinde|beruf|branche|gruppe|familienstand|konfession|partei|herkunft|sprache|"
+    r"sexe|r[eé]gion|d[eé]partement|pays|profession|secteur|statut|sexo|g[eé]nero|regi[oó]n|provincia|pa[ií]s|"
+    r"ocupaci[oó]n|sesso|regione|professione|settore|geslacht|provincie|gemeente|beroep|k[oö]n|l[aä]n|kommun|yrke)"
     r"(\d*|_?id)($|[^a-z])"
 )
-_POSTAL = re.compile(r"(^|[^a-z])(zip|plz|postal|postcode|postleitzahl|cap|cep)(code|_code)?($|[^a-z])")
-_AGE = re.compile(r"(^|[^a-z])(age|alter|edad|âge|eta|età|idade)($|[^a-z])")
+_POSTAL = re.compile(
+    r"(^|[^a-z])(zip|plz|postal|postcode|postleitzahl|cap|cep|codigo_?postal|code_?postal|postnummer|postnr)(code|_code)?($|[^a-z])"
+)
+_AGE = re.compile(r"(^|[^a-z])(age|alter|edad|âge|eta|età|idade|leeftijd|ålder|alder|wiek)($|[^a-z])")
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ def proposed(name: str, found: Seen, marks: Marks, *, kind: str | None = None, s
         return ColumnDraft(name, said.entries, ("kind",), (why, *said.remarks), why)
     labelled = said.entries["kind"] in ("category", "ordinal")
     said.say(null=found.missing or bool(found.absent and not labelled))
-    if len(found.texts) == 1 and not found.absent:
+    if len(found.texts) == 1 and not found.absent and not found.missing:
         said.remarks.append("the same value in every row that has one: it says nothing about anybody")
     return ColumnDraft(name, said.entries, tuple(said.entries), tuple(said.remarks))
 
@@ -111,6 +117,9 @@ def possible_kinds(found: Seen, marks: Marks) -> tuple[str, ...]:
 
 def _kind(name: str, found: Seen, marks: Marks, said: _Proposal) -> str:
     kind = found.kind(marks)
+    if found.levels and kind in ("integer", "number"):
+        said.remarks.append("labels, by the type of the column")
+        kind = "category"
     if found.nested:
         said.dropped = "neither numbers nor text"
     elif kind == "drop" and not found.any_value:
@@ -133,15 +142,16 @@ def _kind(name: str, found: Seen, marks: Marks, said: _Proposal) -> str:
         if kind == "drop" and not many and len(found.labels) <= MOST_CODES:
             kind = "category"  # codes that their first characters group
         elif many:
-            kind, said.dropped = "drop", _too_many(found)
+            kind, said.dropped = "drop", _too_many(found, marks)
         elif different >= _FEWEST_NAMES and different >= _NEARLY_ALL * rows:
             kind, said.dropped = "drop", "hardly any text occurs twice: names or remarks, which say who somebody is"
     return kind
 
 
-def _too_many(found: Seen) -> str:
-    if found.days.moments:
-        return "moments with fractions of a second or a time zone: store the day alone to release it as a date"
+def _too_many(found: Seen, marks: Marks) -> str:
+    known = shape_of(found, marks) or personal(found.texts)
+    if known is not None:
+        return known
     seen = f"more than {MOST_CATEGORIES} different texts"
     if all(text.isdigit() for text in found.texts):
         return f"{seen}, all of digits: codes. Shorten them, or give a taxonomy, to release them as labels"
@@ -154,10 +164,11 @@ def _codes(name: str, found: Seen, marks: Marks) -> str | None:
     different = len(found.texts)
     if numbers is None or numbers.marks or numbers.ends[0] < -99 or found.absent:
         return None
-    plain = all(text.isdigit() or text[:1] == "-" for text in found.texts)  # 1.0 is no label to keep
-    if not plain or found.texts <= {"0", "1"}:
+    plain = all(re.fullmatch(r"-?[0-9]+(\.0)?", text) for text in found.texts)  # 1.0: a code where some are missing
+    codes = {text.removesuffix(".0") for text in found.texts}
+    if not plain or codes <= {"0", "1"}:
         return None
-    answers = found.texts - {f"{value:f}" for value in numbers.special}
+    answers = codes - {f"{value:f}" for value in numbers.special}
     if answers == {"1", "2"} and found.values.rows >= _FEWEST_ANSWERS:
         return "1 and 2 are codes of two answers"
     if 1 < different <= _MOST_NUMERIC_CODES and _CODE.search(_words(name)):
@@ -212,8 +223,16 @@ def _say_days(said: _Proposal, found: Seen) -> None:
 
 def _say_labels(said: _Proposal, found: Seen, kind: str, *, asked: bool) -> None:
     labels = sorted(found.labels, key=_natural)
+    if found.levels and found.labels <= set(found.levels):
+        labels = found.levels
+        if found.ordered and len(labels) > 1 and (kind == "ordinal" or not asked):
+            said.say(kind="ordinal", categories=labels)
+            said.remarks.append("an order: that of the column's type")
+            return
+    unanswered = without_answer(labels)
     order = ordered(labels)
-    pair = yes_and_no(labels)
+    answers = [label for label in labels if label not in unanswered] if order is None else labels
+    pair = yes_and_no(answers)
     if kind == "ordinal" and order is None:
         said.say(kind="ordinal", categories=labels)
         said.remarks.append("the order of the labels is that of the alphabet: put them into theirs")
@@ -221,13 +240,29 @@ def _say_labels(said: _Proposal, found: Seen, kind: str, *, asked: bool) -> None
         said.say(kind="ordinal", categories=list(order.labels))
         said.remarks.append(f"an order: {order.what}")
     elif pair is not None:
-        said.say(kind="category", categories=list(pair))
+        said.say(kind="category", categories=[*pair, *unanswered])
         said.remarks.append("no and yes")
+    elif unanswered and not asked and (among := ordered(answers)) is not None:
+        said.say(kind="category", categories=[*among.labels, *unanswered])
+        said.remarks.append(f"{among.what}, but for answers that are none, which have no place in an order")
+    elif len(labels) > 2 and not asked and with_unit(labels) is not None:
+        said.say(kind="ordinal", categories=sorted(labels, key=_amount))
+        said.remarks.append("numbers with a unit or a sign: store the numbers alone to release them as numbers")
     else:
         said.say(kind="category", categories=labels)
         if (grouped := prefixes(labels)) is not None:
             said.say(prefixes=list(grouped))
             said.remarks.append("codes like those of ICD-10, grouped by their first characters")
+    if unanswered and answers and said.entries["kind"] == "category":
+        said.say(missing=unanswered)
+
+
+def _amount(label: str) -> tuple[float, str]:
+    """Numbers with a unit by their size, whatever their decimal mark."""
+    digits = re.sub(r"[^\d.,-]", "", label).strip(".,")
+    decimals = re.search(r"[.,](\d{1,2})$", digits)
+    whole = re.sub("[.,]", "", digits[: decimals.start()] if decimals else digits)
+    return float(f"{whole or 0}.{decimals[1] if decimals else 0}"), label
 
 
 def _natural(label: str) -> tuple[object, ...]:

@@ -9,6 +9,7 @@ Left open    What the codebook does not say stays a guess from the data, and is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -67,6 +68,7 @@ def _settled(name: str, variable: Variable, found: Seen, marks: Marks, guess: Co
     if variable.kind == "boolean" and not variable.codes:
         return ColumnDraft(name, {"kind": "boolean", "null": null})
     if variable.kind == "label" and any(not code.missing for code in variable.codes):
+        variable = _as_written(variable, found)
         if not variable.complete and not _covered(variable, found):
             return None
         return _labels(name, variable, found, null)
@@ -84,6 +86,28 @@ def _covered(variable: Variable, found: Seen) -> bool:
 # Labels
 
 
+def _as_written(variable: Variable, found: Seen) -> Variable:
+    """With codes as the table spells the same numbers: 1.0 or 01 for 1, as programs write them."""
+    listed = [*(code.value for code in variable.codes), *variable.missing]
+    numbers = {value: int(read) for value in listed if (read := number(value)) is not None and read % 1 == 0}
+    spelled = {int(read): text for text in found.texts if (read := number(text)) is not None and read % 1 == 0}
+    same = spelled.keys() & set(numbers.values())
+    if len(same) <= len(found.texts & set(listed)) or len(set(numbers.values())) < len(numbers):
+        return variable
+    width = len(next(iter(spelled.values())))
+    padded = all(len(text) == width for text in spelled.values()) and any(text[0] == "0" for text in spelled.values())
+    decimal = all(text.endswith(".0") for text in spelled.values())
+
+    def as_written(value: str) -> str:
+        place = numbers.get(value)
+        if place is None:
+            return value
+        return spelled.get(place) or (f"{place}.0" if decimal else f"{place:0{width}}" if padded else str(place))
+
+    codes = tuple(replace(code, value=as_written(code.value)) for code in variable.codes)
+    return replace(variable, codes=codes, missing=tuple(map(as_written, variable.missing)))
+
+
 def _labels(name: str, variable: Variable, found: Seen, null: bool) -> ColumnDraft:
     codes = list({code.value: code for code in variable.codes}.values())
     listed = {code.value for code in codes}
@@ -96,11 +120,13 @@ def _labels(name: str, variable: Variable, found: Seen, null: bool) -> ColumnDra
         present, absent = ([Code(code.label or code.value) for code in each] for each in (present, absent))
     meanings = {code.value: code.label for code in (*present, *absent) if code.label and code.label != code.value}
     more: dict[str, Any] = {"value_labels": meanings} if meanings else {}
-    whole = [int(code.value) for code in present if _is_whole(code.value)]
+    whole = [_whole_number(code.value) for code in present if _is_whole(code.value)]
     if variable.ordered and absent and _steady(whole, present) and all(_is_whole(code.value) for code in absent):
         # An order, and beside it codes that have no place in it.
         entries = {"kind": "integer", "lower": min(whole), "upper": max(whole)}
-        special = [int(code.value) for code in absent]
+        special = [_whole_number(code.value) for code in absent]
+        if meanings:
+            more["value_labels"] = {str(_whole_number(value)): label for value, label in meanings.items()}
         return ColumnDraft(name, {**entries, "special": special, "null": null, **more}, (), remarks)
     kind = "ordinal" if variable.ordered and not absent and len(present) > 1 else "category"
     if variable.ordered and absent:
@@ -118,8 +144,11 @@ def _written_out(codes: Sequence[Code], found: Seen) -> bool:
 
 
 def _is_whole(text: str) -> bool:
-    found = number(text)
-    return found is not None and found == found.to_integral_value() and str(int(found)) == text
+    return re.fullmatch(r"(0|-?[1-9][0-9]{0,14})(\.0)?", text) is not None
+
+
+def _whole_number(text: str) -> int:
+    return int(text.removesuffix(".0"))
 
 
 def _steady(whole: Sequence[int], present: Sequence[Code]) -> bool:

@@ -142,7 +142,7 @@ class Spelling(Range):
         self.ambiguous |= bool(_THREE_DECIMALS.fullmatch(text)) and not mark
         self.stretch(number)
         if len(self.few) <= _MOST_ANSWERS:
-            self.few.add(number)
+            self.few.add(number.normalize() if zeros else number)  # 9.0 is the code 9
         if number == number.to_integral_value() and _SPECIAL.fullmatch(f"{number.to_integral_value():f}"):
             self.odd.add(number)
         else:

@@ -35,12 +35,23 @@ class Seen:
     any_value: bool = False
     nested: bool = False  # lists, bytes and the like
     values: Values = field(default_factory=Values)
+    levels: list[str] | None = None  # that a frame lists for the column, also those that no row has
+    ordered: bool = False  # the frame says that the levels are in their order
 
     def add(self, array: pa.Array, null_tokens: tuple[str, ...]) -> None:
         try:
+            if pa.types.is_dictionary(array.type) and self.levels != []:
+                self._add_levels(array, null_tokens)
             self._add(as_texts(array), null_tokens)
         except (pa.ArrowException, UnicodeError):
             self.nested = True
+
+    def _add_levels(self, array: pa.DictionaryArray, null_tokens: tuple[str, ...]) -> None:
+        """The list of a dictionary, as long as all batches have the same; [] where they have not, or one too long."""
+        found = [] if len(array.dictionary) > MOST_CATEGORIES else as_texts(array.dictionary).to_pylist()
+        found = [] if {None, *null_tokens} & set(found) or len(set(found)) < len(found) else found
+        self.levels = found if self.levels in (None, found) else []
+        self.ordered = bool(array.type.ordered)
 
     def _add(self, texts: pa.Array, null_tokens: tuple[str, ...]) -> None:
         self.values.add(without(texts, null_tokens))
@@ -51,6 +62,9 @@ class Seen:
             if text.lower() in _ABSENT:
                 self.absent.add(text)
                 continue
+            if text.startswith("<class '"):  # a list or the like in a frame (engines/spelling.py)
+                self.nested = True
+                return
             self.any_value = True
             if len(self.texts) <= MOST_CODES:
                 self.texts.add(text)

@@ -7,10 +7,14 @@ Told apart   A list is recognised only as a whole: one label that does not belon
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
+
+from rankveil.declare.draft.names import MONTHS, NO_ANSWERS, PAIRS, SCALES, WEEKDAYS
 
 _FEWEST = 3  # labels, before a list of words is taken for a scale
 
@@ -23,113 +27,36 @@ class Order:
     what: str
 
 
-_MONTHS = (
-    "january february march april may june july august september october november december",
-    "jan feb mar apr may jun jul aug sep oct nov dec",
-    "januar februar märz april mai juni juli august september oktober november dezember",
-    "jan feb mär apr mai jun jul aug sep okt nov dez",
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "ene feb mar abr may jun jul ago sep oct nov dic",
-    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "gen feb mar apr mag giu lug ago set ott nov dic",
-    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-    "januari februari maart april mei juni juli augustus september oktober november december",
-    "styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień",
-)
-_WEEKDAYS = (
-    "monday tuesday wednesday thursday friday saturday sunday",
-    "mon tue wed thu fri sat sun",
-    "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-    "mo di mi do fr sa so",
-    "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    "lunes martes miércoles jueves viernes sábado domingo",
-    "lunedì martedì mercoledì giovedì venerdì sabato domenica",
-    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
-    "poniedziałek wtorek środa czwartek piątek sobota niedziela",
-)
-# Rungs of scales, lowest first; a rung may have several names.
-_SCALES = (
-    "never/almost never | rarely/seldom/hardly ever | occasionally | sometimes | often/frequently/regularly"
-    " | usually/most of the time/very often | nearly always/almost always | always",
-    "never | less than monthly/yearly | monthly | weekly | daily/every day | several times a day",
-    "strongly disagree/completely disagree/totally disagree | disagree/mostly disagree"
-    " | somewhat disagree/slightly disagree/rather disagree"
-    " | neutral/neither/neither agree nor disagree/undecided | somewhat agree/slightly agree/rather agree"
-    " | agree/mostly agree | strongly agree/completely agree/totally agree",
-    "very dissatisfied | dissatisfied/rather dissatisfied | somewhat dissatisfied | neutral/neither"
-    "/neither satisfied nor dissatisfied | somewhat satisfied | satisfied/rather satisfied | very satisfied",
-    "very bad | very poor | bad | poor | fair/moderate/so so/acceptable | average/ok | good | very good | excellent",
-    "none/no/absent | minimal | slight | mild | moderate | severe/serious | very severe/extreme",
-    "very low | low | rather low | medium/moderate/middle/mid/normal/average | rather high | high | very high",
-    "not at all | a little/slightly/hardly | somewhat/moderately/a bit | quite a bit/rather/fairly/a lot"
-    " | very/very much/extremely/a great deal",
-    "not important/unimportant/not at all important | slightly important/not very important"
-    " | somewhat important/moderately important | important/fairly important/quite important | very important"
-    " | extremely important",
-    "very unlikely | unlikely | neutral | likely | very likely",
-    "much worse | worse/somewhat worse | same/the same/about the same | better/somewhat better | much better",
-    "tiny | small | medium | large/big | huge",
-    "xxs | xs | s | m | l | xl | xxl | xxxl",
-    "nie | selten | gelegentlich | manchmal | oft/häufig | meistens | immer",
-    "stimme überhaupt nicht zu | stimme eher nicht zu/stimme nicht zu | teils teils/weder noch"
-    " | stimme eher zu | stimme zu | stimme voll zu/stimme voll und ganz zu",
-    "sehr schlecht | schlecht | mittel/mittelmäßig/teils teils | gut | sehr gut",
-    "sehr niedrig | niedrig/gering | mittel | hoch | sehr hoch",
-    "jamais | rarement | parfois/quelquefois | souvent | toujours",
-    "nunca | rara vez/raramente | a veces/algunas veces | a menudo/frecuentemente | siempre",
-    "first | second | third | fourth | fifth | sixth | seventh | eighth | ninth | tenth",
-    "1st | 2nd | 3rd | 4th | 5th | 6th | 7th | 8th | 9th | 10th | 11th | 12th",
-    "freshman | sophomore | junior | senior",
-    "primary | lower secondary | secondary/upper secondary | post secondary | tertiary",
-    "spring | summer | autumn/fall | winter",
-)
-_PAIRS = (  # no, yes
-    "no yes",
-    "n y",
-    "nein ja",
-    "n j",
-    "non oui",
-    "n o",
-    "no si",
-    "no sí",
-    "n s",
-    "não sim",
-    "nao sim",
-    "nie tak",
-    "nee ja",
-    "nej ja",
-    "nei ja",
-    "ei kyllä",
-    "ne ano",
-    "nem igen",
-    "hayır evet",
-    "нет да",
-    "否 是",
-    "いいえ はい",
-    "f t",
-    "falsch wahr",
-    "faux vrai",
-    "falso verdadero",
-    "falso vero",
-)
+_CALENDAR = (("months", MONTHS), ("days of the week", WEEKDAYS))
+_SHORTEST = 3  # letters of a name that is cut off, such as Mon and Sept.
+_FEWEST_SHORT = 5  # of seven days in two letters: fewer may be anything
 
 
 def _rungs(scale: str) -> dict[str, int]:
-    return {word.strip(): place for place, rung in enumerate(scale.split("|")) for word in rung.split("/")}
+    words = ((place, word) for place, rung in enumerate(scale.split("|")) for word in rung.split("/"))
+    return {_plain(word): place for place, word in words}
 
 
-_LADDERS = tuple(map(_rungs, _SCALES))
+def _plain(label: str) -> str:
+    return re.sub(r"[\s_.\-/,]+", " ", re.sub("['’]", "", label)).strip().casefold()
+
+
+_LADDERS = tuple(map(_rungs, SCALES))
+_NO_ANSWERS = frozenset(map(_plain, NO_ANSWERS.split("|")))
 
 
 def ordered(labels: Iterable[str]) -> Order | None:
     """The order of these labels, if everybody would put them into the same one."""
     found = sorted(labels)
-    return _calendar(found) or _scale(found) or _bands(found) or _numbered(found) or _periods(found)
+    for look in (_calendar, _scale, _bands, _numbered, _ranked, _periods):
+        if (order := look(found)) is not None:
+            return order
+    return None
 
 
-def _plain(label: str) -> str:
-    return re.sub(r"[\s_.\-/]+", " ", label).strip().lower()
+def without_answer(labels: Iterable[str]) -> list[str]:
+    """Labels that say that there is no answer."""
+    return [label for label in labels if _plain(label) in _NO_ANSWERS]
 
 
 def _alike(word: str, seen: Iterable[str]) -> str:
@@ -140,36 +67,93 @@ def _alike(word: str, seen: Iterable[str]) -> str:
     return word if any(text[:1].islower() for text in texts) else word[:1].upper() + word[1:]
 
 
+def _folded(word: str) -> str:
+    """Without accents: many files have lost them."""
+    return "".join(each for each in unicodedata.normalize("NFD", word) if not unicodedata.combining(each))
+
+
+def _words(line: str) -> list[str]:
+    return [_plain(word) for word in line.split()]
+
+
+def _place_in(word: str, words: Sequence[str]) -> int | None:
+    """The word that this one is, or is the beginning of; None where there is none, or several."""
+    bare, names = _folded(word), [_folded(each) for each in words]
+    if bare in names:
+        return names.index(bare)
+    found = [place for place, name in enumerate(names) if name.startswith(bare)]
+    return found[0] if len(found) == 1 and len(bare) >= _SHORTEST else None
+
+
 def _calendar(labels: list[str]) -> Order | None:
     plain = {_plain(label): label for label in labels}
-    for what, lists in (("months", _MONTHS), ("days of the week", _WEEKDAYS)):
+    if len(labels) < _FEWEST or len(plain) < len(labels):
+        return None
+    short = max(map(len, plain)) == 2 and all(word.isalpha() and word.isascii() for word in plain)
+    if short and len(labels) < _FEWEST_SHORT:
+        return None
+    for what, lists in _CALENDAR:
         for line in lists:
-            words = line.split()
-            if len(labels) >= _FEWEST and len(plain) == len(labels) and plain.keys() <= set(words):
-                dots = "." if all(label.endswith(".") for label in labels) else ""
-                spelled = (plain.get(word, _alike(word, labels) + dots) for word in words)
-                return Order(tuple(spelled), f"{what}, all {len(words)} of them")
+            words = _words(line)
+            places = {word: _place_in(word, words) for word in plain}
+            if None in places.values() or len(set(places.values())) < len(places):
+                continue
+            by_place = {place: plain[word] for word, place in places.items()}
+            unseen = {place: _spelled(place, words, plain) for place in range(len(words)) if place not in by_place}
+            if None in unseen.values():
+                return Order(tuple(by_place[place] for place in sorted(by_place, key=int)), what)  # type: ignore[arg-type]
+            every = [by_place.get(place) or unseen[place] or "" for place in range(len(words))]
+            return Order(tuple(every), f"{what}, all {len(words)} of them")
     return None
+
+
+def _spelled(place: int, words: Sequence[str], plain: Mapping[str, str]) -> str | None:
+    """A name that did not occur, as those that did are written; None if that cannot be told."""
+    seen = list(plain.values())
+    dots = "." if all(label.endswith(".") for label in seen) else ""
+    lengths = {len(word) for word in plain}
+    word = words[place]
+    if not plain.keys() <= {*words, *map(_folded, words)}:  # they are cut off
+        if len(lengths) > 1 or _place_in(word[: min(lengths)], words) != place:
+            return None
+        word = word[: min(lengths)]
+    if not plain.keys() <= {each[: len(each)] for each in words} and all(map(str.isascii, seen)):
+        word = _folded(word)
+    return _alike(word, seen) + dots
 
 
 def _scale(labels: list[str]) -> Order | None:
     plain = {_plain(label): label for label in labels}
     if len(plain) < len(labels) or len(plain) < _FEWEST:
         return None
-    for rungs in _LADDERS:
-        if plain.keys() <= rungs.keys() and len({rungs[word] for word in plain}) == len(plain):
-            in_order = sorted(plain, key=lambda word: rungs[word])
-            return Order(tuple(plain[word] for word in in_order), "a scale of words")
+    for cut in (plain, _without_common_words(plain)):
+        for rungs in _LADDERS:
+            if cut.keys() <= rungs.keys() and len({rungs[word] for word in cut}) == len(cut):
+                return Order(tuple(cut[word] for word in sorted(cut, key=lambda word: rungs[word])), "a scale of words")
     return None
+
+
+def _without_common_words(plain: Mapping[str, str]) -> dict[str, str]:
+    """Low, medium and high of low risk, medium risk and high risk."""
+    words = [word.split() for word in plain]
+    shortest = min(map(len, words))
+    first = next((place for place in range(shortest) if len({each[place] for each in words}) > 1), shortest)
+    last = next((place for place in range(shortest) if len({each[-1 - place] for each in words}) > 1), shortest)
+    if first + last >= shortest:
+        return dict(plain)
+    cut = (" ".join(each[first : len(each) - last]) for each in words)
+    return dict(zip(cut, plain.values(), strict=True))
 
 
 # Bands
 
-_NUMBER = r"[$€£]?\s*(\d{1,3}(?:[,']\d{3})+|\d+)(\.\d+)?\s*([kKmM](?![a-z]))?"
-_UNIT = (
-    r"\s*(?:%|years?|yrs?|y|jahre?|months?|days?|hours?|h|hrs?|min|kg|cm|km|usd|eur|euros?|dollars?|employees|persons?)?"
-    r"\s*"
+# Marks between thousands: , ' . or a space, where three digits follow.
+_NUMBER = (
+    r"(?:[$€£]|chf|usd|eur|gbp)?\s*(\d{1,3}(?:[,']\d{3})+|[1-9]\d{0,2}(?:\.\d{3})+|[1-9]\d{0,2}(?: \d{3})+|\d+)"
+    r"([.,]\d+)?\s*([km](?![a-z]))?"
 )
+_UNIT = r"\s*(?:[%€£$]|[^\W\d_]{1,12}\.?)?\s*"
+_NONE = ("none", "no", "zero", "never", "keine", "keiner", "nie", "aucun", "aucune", "ninguno", "ninguna", "nessuno")
 _BETWEEN = re.compile(
     rf"[\[(]?\s*{_NUMBER}{_UNIT}(?:-+|–|—|to|bis|,|until|-<|–<|to under|\.\.)\s*<?\s*{_NUMBER}{_UNIT}[\])]?"
 )
@@ -189,7 +173,7 @@ _FACTOR = {"k": 1_000, "m": 1_000_000}
 def _numbers_of(found: re.Match[str]) -> list[Decimal]:
     parts = found.groups()
     return [
-        Decimal(re.sub("[,']", "", whole) + (rest or "")) * _FACTOR.get((factor or "").lower(), 1)
+        Decimal(re.sub("[,'. ]", "", whole) + (rest or "").replace(",", ".")) * _FACTOR.get(factor or "", 1)
         for whole, rest, factor in zip(parts[0::3], parts[1::3], parts[2::3], strict=True)
         if whole is not None
     ]
@@ -202,7 +186,7 @@ def _band(label: str) -> tuple[Decimal, Decimal, bool] | None:
         first, last = _numbers_of(found)
         factor = found.group(6)
         if found.group(3) is None and factor is not None and first < last:  # 10-20k
-            first = min(first * _FACTOR[factor.lower()], last)
+            first = min(first * _FACTOR[factor], last)
         return (first, last, True) if first <= last else None
     if (found := _BELOW.fullmatch(text)) is not None:
         return Decimal("-Infinity"), _numbers_of(found)[0], True
@@ -211,7 +195,7 @@ def _band(label: str) -> tuple[Decimal, Decimal, bool] | None:
     if (found := _SINGLE.fullmatch(text)) is not None:
         number = _numbers_of(found)[0]
         return number, number, False
-    return None
+    return (Decimal(0), Decimal(0), False) if text in _NONE else None
 
 
 def _bands(labels: list[str]) -> Order | None:
@@ -226,6 +210,17 @@ def _bands(labels: list[str]) -> Order | None:
     return Order(tuple(in_order), "bands of numbers")
 
 
+def with_unit(labels: Iterable[str]) -> str | None:
+    """The unit or sign that stands beside every one of these numbers, such as % or €."""
+    found = [_MEASURED.fullmatch(label.strip()) for label in labels]
+    units = {each and (each["before"] or each["after"] or "").strip() for each in found}
+    return next(iter(units)) or None if len(units) == 1 else None
+
+
+_MEASURED = re.compile(
+    r"(?P<before>[$€£¥₹₽₩₺₴₪]|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|CAD|AUD|INR|BRL|MXN|R\$)?"
+    r"\s?[+-]?\d[\d.,' ]*(?P<after>\s?[^\d\s.,+-][^\d]{0,9})?"
+)
 _LEADING = re.compile(r"\(?(\d{1,2})\)?\s*[-–.:=)]\s*[^\d\s].*|\(?(\d{1,2})\)?\s+[^\d\s].*")
 
 
@@ -242,24 +237,97 @@ def _numbered(labels: list[str]) -> Order | None:
     return Order(tuple(sorted(labels, key=lambda label: numbers[label])), "labels that begin with their rank")
 
 
-_MONTH_OF_YEAR = re.compile(r"(\d{4})([-/.])(0[1-9]|1[0-2])")
-_QUARTER = re.compile(r"(\d{4})([- /]?[Qq])([1-4])")
+_ROMAN = {
+    "i": 1,
+    "ii": 2,
+    "iii": 3,
+    "iv": 4,
+    "v": 5,
+    "vi": 6,
+    "vii": 7,
+    "viii": 8,
+    "ix": 9,
+    "x": 10,
+    "xi": 11,
+    "xii": 12,
+}
+_RANKS = (  # nouns whose numbers are an order and no mere names
+    "stage stadium phase level stufe niveau nivel grade grad grado klasse year jahr année año wave welle round"
+    " tier step schritt visit visite quintile quintil decile dezil quartile quartil tercile rank semester trimester"
+    " term week woche semaine semana day tag jour month monat mois quarter quartal q asa nyha tanner"
+)
+_RANKED = re.compile(rf"(?:({'|'.join(_RANKS.split())})\s?)?(\d{{1,3}}|[ivx]{{1,4}})([a-c]?)")
+_GRADE = re.compile(r"([A-F])([+-]?)")
+
+
+def _ranked(labels: list[str]) -> Order | None:
+    """Stage I to Stage IV, wave 1 to wave 5, I to IV, and marks from A+ to F."""
+    marks = [_GRADE.fullmatch(label) for label in labels]
+    if len(labels) >= _FEWEST and all(marks) and any(each and each.group(2) for each in marks):
+        best_first = sorted(
+            labels, key=lambda label: (label[0], "+-".find(label[1:]) if label[1:] == "+" else len(label))
+        )
+        return Order(tuple(best_first), "marks, best first")
+    found = {label: _RANKED.fullmatch(_plain(label)) for label in labels}
+    known = {label: each for label, each in found.items() if each is not None}
+    if len(labels) < _FEWEST or len(known) < len(labels) or len({each.group(1) for each in known.values()}) > 1:
+        return None
+    roman = all(each.group(2) in _ROMAN for each in known.values())
+    if not roman and (
+        any(each.group(2) in _ROMAN for each in known.values()) or not next(iter(known.values())).group(1)
+    ):
+        return None
+    places = {label: (_ROMAN.get(each.group(2)) or int(each.group(2)), each.group(3)) for label, each in known.items()}
+    bare = next(iter(known.values())).group(1) is None
+    if len(set(places.values())) < len(places) or (bare and max(places.values())[0] > len(places) + 1):
+        return None
+    return Order(tuple(sorted(labels, key=lambda label: places[label])), "ranks")
+
+
+_PERIODS = (  # how periods of years are written, and how many of them a year has
+    (r"(?P<y>\d{4})(?P<s>[-/.])(?P<p>0[1-9]|1[0-2])", "{y:04}{s}{p:02}", 12, "months"),
+    (r"(?P<p>0[1-9]|1[0-2])(?P<s>[-/.])(?P<y>\d{4})", "{p:02}{s}{y:04}", 12, "months"),
+    (r"(?P<y>\d{4})(?P<s>[- /]?[Qq])(?P<p>[1-4])", "{y:04}{s}{p}", 4, "quarters"),
+    (r"(?P<t>[Qq])(?P<p>[1-4])(?P<s>[- /]?)(?P<y>\d{4})", "{t}{p}{s}{y:04}", 4, "quarters"),
+    (r"(?P<y>\d{4})(?P<s>-?[Ww]|-?KW)(?P<p>0[1-9]|[1-4]\d|5[0-3])", "{y:04}{s}{p:02}", 53, "weeks"),
+)
+_MONTH_AND_YEAR = re.compile(r"(?P<m>[^\W\d_]{3,12}\.?)(?P<s>[-/ ']{1,2})(?P<y>\d{4}|\d\d)")
 _MOST_PERIODS = 200
 
 
 def _periods(labels: list[str]) -> Order | None:
-    """Months and quarters of years, with those between the first and the last."""
-    for pattern, per_year, width, what in ((_MONTH_OF_YEAR, 12, 2, "months"), (_QUARTER, 4, 1, "quarters")):
-        found = [pattern.fullmatch(label) for label in labels]
-        known = [each for each in found if each is not None]
-        if len(known) < len(labels) or len(labels) < 2 or len({each.group(2) for each in known}) > 1:
+    """Weeks, months and quarters of years, with those between the first and the last."""
+    for pattern, spelled, per_year, what in _PERIODS:
+        found = [re.fullmatch(pattern, label) for label in labels]
+        known = [each.groupdict() for each in found if each is not None]
+        signs = {(each["s"], each.get("t")) for each in known}
+        if len(known) < len(labels) or len(labels) < 2 or len(signs) > 1:
             continue
-        places = [int(each.group(1)) * per_year + int(each.group(3)) - 1 for each in known]
+        places = [int(each["y"]) * per_year + int(each["p"]) - 1 for each in known]
         if max(places) - min(places) < _MOST_PERIODS:
-            sign = known[0].group(2)
-            every = range(min(places), max(places) + 1)
-            spelled = (f"{each // per_year:04}{sign}{each % per_year + 1:0{width}}" for each in every)
-            return Order(tuple(spelled), f"{what} of years, without gaps")
+            every = [divmod(each, per_year) for each in range(min(places), max(places) + 1)]
+            said = {key: value for key, value in known[0].items() if key in "st"}
+            names = [
+                spelled.format(y=year, p=part + 1, **said)
+                for year, part in every
+                if per_year < 53 or part < 52 or date(year, 12, 28).isocalendar().week == 53
+            ]
+            return Order(tuple(names), f"{what} of years, without gaps") if set(labels) <= set(names) else None
+    return _months_and_years(labels)
+
+
+def _months_and_years(labels: list[str]) -> Order | None:
+    """Jan 2020, Feb 2020, ...: those that were seen, in their order."""
+    found = {label: _MONTH_AND_YEAR.fullmatch(label) for label in labels}
+    known = {label: (each["m"], int(each["y"])) for label, each in found.items() if each is not None}
+    if len(known) < len(labels) or len(labels) < _FEWEST:
+        return None
+    for line in MONTHS:
+        words = _words(line)
+        places = {label: _place_in(_plain(month), words) for label, (month, _) in known.items()}
+        if None not in places.values():
+            in_order = sorted(labels, key=lambda label: (known[label][1], places[label]))
+            return Order(tuple(in_order), "months of years")
     return None
 
 
@@ -269,7 +337,7 @@ def yes_and_no(labels: Iterable[str]) -> tuple[str, str] | None:
     plain = {label.lower(): label for label in seen}
     if not 1 <= len(seen) <= 2 or len(plain) < len(seen):
         return None
-    for pair in map(str.split, _PAIRS):
+    for pair in map(str.split, PAIRS):
         both = len(seen) == 2 or (len(plain) == 1 and len(next(iter(plain))) > 1)
         if both and plain.keys() <= set(pair):
             no, yes = (plain.get(word) or _alike(word, seen) for word in pair)

@@ -8,8 +8,13 @@ from typing import Any
 from starlette.responses import Response
 
 from rankveil.certificate import plain
+from rankveil.compare.sweep import usual_methods
+from rankveil.consent import goes_with
+from rankveil.methods import METHODS
 from rankveil.web import commands, jobs
 from rankveil.web.choices import published_choices, sound_choices
+from rankveil.web.columns import guesses_left, where_left
+from rankveil.web.home import FormError
 from rankveil.web.site import Ask
 from rankveil.web.tables import table_of
 
@@ -22,23 +27,19 @@ def compare_page(ask: Ask) -> Response:
     found = _latest(ask, "compare")
     defaults = {
         "on": "made",
-        "methods": ["synthetic", "laplace"],
+        "methods": usual_methods(plan),
         "epsilons": _around(plan.release.epsilon),
         "runs": 2,
     }
-    return _page(ask, "compare", found, defaults, [one for one in sound_choices() if _fits(one.method, plan.release.k)])
+    return _page(ask, "compare", found, defaults, [one for one in sound_choices() if goes_with(plan, one.method)])
 
 
 def attack_page(ask: Ask) -> Response:
     """What somebody who knows everyone else would learn about one record."""
-    found, k = _latest(ask, "attack"), ask.working.plan().release.k
-    choices = [one for one in [*sound_choices(), *published_choices()] if _fits(one.method, k)]
+    found, plan = _latest(ask, "attack"), ask.working.plan()
+    choices = [one for one in [*sound_choices(), *published_choices()] if goes_with(plan, one.method)]
     defaults = {"methods": [], "sample": 20}  # none is named: all that fit the plan
     return _page(ask, "attack", found, defaults, choices)
-
-
-def _fits(method: Any, k: int | None) -> bool:
-    return k is not None or not method.needs_clusters
 
 
 def _page(ask: Ask, kind: jobs.Kind, found: dict[str, Any] | None, defaults: dict[str, Any], choices: Any) -> Response:
@@ -52,6 +53,7 @@ def _page(ask: Ask, kind: jobs.Kind, found: dict[str, Any] | None, defaults: dic
         options=options,
         choices=choices,
         plan=plan,
+        keeps_more=not goes_with(plan, METHODS["laplace"]),
         outdated=found is not None and found["job"].plan().sha256() != plan.sha256(),
         report=report,
         lines=commands.to_compare(state, options) if kind == "compare" else commands.to_attack(state, options),
@@ -86,6 +88,12 @@ def _named(ask: Ask) -> list[str]:
 
 
 def _begin(ask: Ask, kind: jobs.Kind, options: dict[str, Any], *, reads: bool) -> Response:
+    plan = ask.working.plan()
+    if plan.guesses:
+        raise FormError(
+            f"{guesses_left(plan)} guesses in {where_left(plan)} are not confirmed, and nothing is drawn by guesses.",
+            remedy="Confirm or edit them in Columns; then come back.",
+        )
     if reads:
         table_of(ask.working.read())  # refuses, before a job is started, where a copy was removed
     jobs.ahead(ask.working, kind, options, ledger=ask.site.ledger)
