@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test docs check programs lock clean figures
+.PHONY: setup demo test test-fast docs check programs lock clean figures
 
 setup: .venv/.ready
 
@@ -18,6 +18,10 @@ demo: setup
 
 test: setup check programs
 	$(BIN)/python -m pytest -n 2
+
+# For daily work: tests of units and properties that took at most a tenth of a second when they were last run here.
+test-fast: setup
+	$(BIN)/python -m pytest -n 2 -q --fast tests/unit tests/properties
 
 # The documentation as a site in build/site; loads nothing from elsewhere. To read it with its search:
 # python3 -m http.server --directory build/site --bind 127.0.0.1

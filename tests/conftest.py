@@ -18,22 +18,77 @@ from tests.support import Ran, plan_text
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+# Compiled modules are kept, whatever the environment says: else every command that a test starts compiles the package.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # One example on a busy two-core machine may take long without anything being wrong.
 settings.register_profile("rankveil", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("rankveil")
 
 
-# Tests that share something costly (a cluster, a browser) go to one worker, and first, as they take longest.
-_TOGETHER = ("tests/engines/test_spark", "tests/browser/", "tests/crash/")
+# A file goes to one worker, which makes its fixtures once. These folders do so as a whole, for a cluster or a browser,
+# and these files test by test, as they share nothing. Both go first: what takes longest must not be left to the end.
+_TOGETHER = ("tests/engines/", "tests/browser/", "tests/crash/")
+_APART = ("tests/docs/test_tutorial.py", "tests/statistics/test_preview_widths.py", "tests/audit/test_mutations.py")
+_LONG = (*_TOGETHER, *_APART, "tests/audit/", "tests/statistics/", "tests/docs/", "tests/web/", "tests/fuzz/")
+
+FAST = 0.1  # seconds that a test took, at most, to be among those of `--fast`
+_SECONDS = "rankveil/seconds"  # of every test, where it was last run, in pytest's cache
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--fast", action="store_true", help=f"leave out tests that took more than {FAST} s when they were last run here"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if config.pluginmanager.hasplugin("xdist"):
+        # A worker that dies is not replaced: with tests that stay together, pytest-xdist 3.8 then waits for ever.
+        config.option.maxworkerrestart = "0"
+        config.option.loadscopereorder = False
+    if config.pluginmanager.hasplugin("cacheprovider") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Clock(config), "rankveil-clock")
+
+
+class Clock:
+    """Notes how long every test took."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] = round(self.seconds.get(report.nodeid, 0) + report.duration, 2)
+
+    def pytest_sessionfinish(self) -> None:
+        if self.config.cache is not None:
+            self.config.cache.set(_SECONDS, {**self.config.cache.get(_SECONDS, {}), **self.seconds})
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: next((place for place, long in enumerate(_LONG) if item.nodeid.startswith(long)), 99))
+    if config.getoption("fast"):
+        cache = getattr(config, "cache", None)  # there is none with -p no:cacheprovider
+        took = {} if cache is None else cache.get(_SECONDS, {})
+        slow = [item for item in items if took.get(item.nodeid, 0) > FAST]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if took.get(item.nodeid, 0) <= FAST]
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Which tests stay together. (The mark `xdist_group` of pytest-xdist 3.8 does nothing under pytest 9.2.)"""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((group for group in _TOGETHER if nodeid.startswith(group)), nodeid)
+            if nodeid.startswith(_APART):
+                return nodeid
+            file = nodeid.partition("::")[0]
+            return next((group for group in _TOGETHER if nodeid.startswith(group)), file)
 
     return Together(config, log)
 

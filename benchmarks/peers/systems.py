@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -101,7 +102,7 @@ class System:
 # Rooms of rankveil that have no part in making a release.
 _APART = {
     "audit", "cli", "compare", "evaluate", "ledger", "preview", "privacy", "report", "reproduce", "verify", "web",
-    "_version.py", "certificate.py", "errors.py", "fragments.py", "meaning.py", "temporary.py",
+    "_version.py", "certificate.py", "errors.py", "extras.py", "fragments.py", "meaning.py", "temporary.py",
 }  # fmt: skip
 
 
@@ -111,15 +112,18 @@ def short_hash(content: bytes) -> str:
 
 def meaning(*paths: Path) -> str:
     """A fingerprint of what Python files do: comments, layout, docstrings and where names come from do not count."""
-    said = []
-    for path in paths:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            body = getattr(node, "body", None)
-            if isinstance(body, list):
-                node.body = [part for part in body if not _says_nothing(part)]  # type: ignore[attr-defined]
-        said.append(ast.dump(tree))
-    return short_hash("".join(said).encode())
+    return short_hash("".join(_meant(path.read_text(encoding="utf-8")) for path in paths).encode())
+
+
+@cache
+def _meant(text: str) -> str:
+    """Kept by the text: every table asks for every system, and most of them run the same files."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [part for part in body if not _says_nothing(part)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
 
 
 def _says_nothing(part: ast.AST) -> bool:

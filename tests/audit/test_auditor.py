@@ -81,14 +81,6 @@ def test_the_sound_readings_pass_the_attack_that_refutes_the_published_methods(n
         assert sampled("", 0.1, observe, 1000).lower_bound <= 0.1
 
 
-def test_all_tests_of_an_audit_of_all_methods_share_one_false_alarm_rate() -> None:
-    results = [audit(name, 1, runs=20, source=SeededSource(6)) for name in METHODS]
-    tests = sum(finding.kind == "sampled" for result in results for finding in result.findings)
-    assert tests <= MOST_TESTS
-    assert math.isclose(ALPHA_PER_TEST * MOST_TESTS, FALSE_ALARM)
-    assert all(result.as_expected for result in results), [result.explanation() for result in results]
-
-
 def test_the_same_seed_gives_the_same_findings() -> None:
     first, again = (audit("laplace", 1, runs=50, source=SeededSource(7)) for _ in range(2))
     assert first == again
@@ -155,14 +147,18 @@ def test_the_command_finds_a_sound_method_consistent(cli: Callable[..., Ran]) ->
     assert printed["lower_bound"] < printed["claimed_epsilon"] == 0.5
 
 
-def test_all_methods_come_out_as_the_theory_says(cli: Callable[..., Ran]) -> None:
+def test_all_methods_come_out_as_the_theory_says_and_share_one_false_alarm_rate(cli: Callable[..., Ran]) -> None:
+    """Drawn afresh. Bounds of sound methods are exact, above 0.99, but for `laplace`: 0.78 with a deviation of 0.03."""
     ran = cli("audit", "--all", "--runs", "60", "--json")
     assert ran.code == 0
     methods = json.loads(ran.out)["methods"]
     assert [entry["method"] for entry in methods] == list(METHODS)
     for entry in methods:
-        assert entry["verdict"] == ("consistent" if METHODS[entry["method"]].differentially_private else "refuted")
-        assert entry["verdict"] == "refuted" or entry["lower_bound"] <= entry["claimed_epsilon"] * (1 + 1e-6)
+        sound = METHODS[entry["method"]].differentially_private
+        assert entry["verdict"] == ("consistent" if sound else "refuted")
+        assert not sound or 0.6 < entry["lower_bound"] / entry["claimed_epsilon"] <= 1 + 1e-6
+    assert sum(case["kind"] == "sampled" for entry in methods for case in entry["cases"]) <= MOST_TESTS
+    assert math.isclose(ALPHA_PER_TEST * MOST_TESTS, FALSE_ALARM)
 
 
 def test_a_verdict_that_theory_does_not_expect_ends_with_exit_code_5(

@@ -55,9 +55,10 @@ def first_refutation(
 # The originals
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(1)])
 @pytest.mark.parametrize("name", SOUND)
-def test_the_original_passes_and_some_attack_comes_close_to_its_epsilon(name: str, epsilon: Fraction) -> None:
+def test_the_original_passes_and_some_attack_comes_close_to_its_epsilon(name: str) -> None:
+    """At a quarter; test_auditor.py has the same of ε = 1."""
+    epsilon = Fraction(1, 4)
     result = audit(name, epsilon, runs=300, source=SeededSource(2))
     assert result.verdict == "consistent", result.explanation()
     assert 0.6 < result.lower_bound / float(epsilon) <= 1 + 1e-9

@@ -128,7 +128,7 @@ def test_a_type_checker_knows_that_what_went_in_comes_out(tmp_path: Path) -> Non
         (tmp_path / "stubs" / name).write_text(text, encoding="utf-8")
     (tmp_path / "snippet.py").write_text(SNIPPET, encoding="utf-8")
     ran = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "snippet.py"],
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache" / "users"), "snippet.py"],
         cwd=tmp_path,
         env={**os.environ, "MYPYPATH": f"{ROOT / 'src'}{os.pathsep}{tmp_path / 'stubs'}"},
         capture_output=True,

@@ -104,7 +104,7 @@ def test_files_are_read_by_the_executors_with_the_same_counts(
     engine = SparkEngine(spark, fan_in=fan_in)
     table = engine.open(parquet)
     assert not isinstance(table, FrameTable)
-    assert len(table.pieces()) == 12
+    assert len(table.slices()) == 12
     assert counts(table, declare(plan, table), engine) == counts(table, declare(plan, table), LocalEngine())
 
 

@@ -356,7 +356,7 @@ def test_an_archive_of_several_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("rankveil.formats.format._installed", lambda library: False)
+    monkeypatch.setattr("rankveil.extras.installed", lambda library: False)
     with pytest.raises(MissingExtraError, match=r"rankveil\[excel\]"):
         open_table(_excel(tmp_path / "p.xlsx"))
 

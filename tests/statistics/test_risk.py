@@ -129,7 +129,7 @@ def test_the_papers_claims_are_contradicted(method: str) -> None:
 def test_a_statistic_chosen_on_the_releases_that_are_counted_would_prove_what_is_not_true() -> None:
     """The broken twin of the pilot: the best of many statistics looks telling where it was chosen."""
     sampler, proved = draws(6), 0
-    for _ in range(100):
+    for _ in range(40):
         one, other = (sampler.uniform(50 * 40).reshape(40, 50) for _ in range(2))
         observed = [
             _Observed([{str(name): side[name, run] for name in range(40)} for run in range(50)], [])
@@ -139,4 +139,4 @@ def test_a_statistic_chosen_on_the_releases_that_are_counted_would_prove_what_is
         hits = [chosen.event.hits(each.scores(chosen)) for each in observed]
         less, more = hits if chosen.event.favours_changed else hits[::-1]
         proved += epsilon_at_least(more, less, 50, 0.05) > 0
-    assert at_least(proved, 100, 1e-5) > 0.05
+    assert at_least(proved, 40, 1e-5) > 0.05  # 28 of 40, and 11 would do

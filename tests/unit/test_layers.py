@@ -21,6 +21,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = (
     ("system",),
     ("errors", "_lazy", "_version", "_arrow_memory", "figure", "fragments", "meaning", "temporary", "rules"),
+    ("extras",),
     ("engines.arrays", "engines.decoding", "engines.dialect"),
     ("engines.spelling",),
     ("formats",),

@@ -42,7 +42,7 @@ def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
       rankveil web survey.csv --codebook survey.xml
       rankveil web people.csv --plan plan.toml --out releases/
     """
-    from rankveil.errors import MissingExtraError
+    from rankveil.extras import need
 
     if options["plan"] is not None and options["table"] is None:
         raise click.UsageError("--plan needs a TABLE.")
@@ -50,13 +50,9 @@ def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
         raise click.UsageError("--codebook needs a TABLE, and no --plan.")
     if options["demo"] and options["table"] is not None:
         raise click.UsageError("--demo brings its own table: give either.")
-    try:
-        from rankveil.web.serve import Options, serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in ("starlette", "uvicorn", "jinja2", "python_multipart"):
-            raise MissingExtraError("The local page", "web") from None
-        raise
+    need("The local page", "web", "jinja2", "python_multipart", "starlette", "uvicorn", "vl_convert")
     from rankveil.web.home import default_home
+    from rankveil.web.serve import Options, serve
 
     def announce(address: str, way_in: str) -> None:
         click.echo(f"The page is open to you at\n\n  {address}\n\nThis address works once. Ctrl-C closes the page.")

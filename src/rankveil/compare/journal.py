@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rankveil.compare.grid import Cell
-from rankveil.compare.run import Finding
+from rankveil.compare.run import Measured
 from rankveil.errors import OutputError, PlanError
 
 NAME = "compare.internal.jsonl"
@@ -38,14 +38,14 @@ class Journal:
     def __init__(self, folder: Path | None, note: str, belongs_to: Mapping[str, Any]) -> None:
         self._path = None if folder is None else folder / NAME
         self._head = {"note": note, "belongs_to": dict(belongs_to)}
-        self._done: dict[str, Finding] = {}
+        self._done: dict[str, Measured] = {}
         if self._path is not None:
             self._open(self._path)
 
-    def find(self, cell: Cell) -> Finding | None:
+    def find(self, cell: Cell) -> Measured | None:
         return self._done.get(cell.key)
 
-    def add(self, cell: Cell, finding: Finding) -> None:
+    def add(self, cell: Cell, finding: Measured) -> None:
         if self._path is not None:
             self._append(self._path, {"key": cell.key, "cell": asdict(cell), "finding": asdict(finding)})
         self._done[cell.key] = finding
@@ -62,7 +62,7 @@ class Journal:
             lines = [json.loads(line) for line in whole.splitlines()]
             self._check(path, lines[0]["belongs_to"])
             for line in lines[1:]:
-                self._done.setdefault(line["key"], Finding(**line["finding"]))
+                self._done.setdefault(line["key"], Measured(**line["finding"]))
         except (ValueError, KeyError, TypeError):
             raise PlanError(
                 f"The file {path} is not a comparison's, or damaged.",

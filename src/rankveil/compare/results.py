@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from rankveil.compare.grid import Cell
-from rankveil.compare.run import LARGER_IS_BETTER, MEASURES, Finding
+from rankveil.compare.run import LARGER_IS_BETTER, MEASURES, Measured
 from rankveil.figure import Figure, plotted
 from rankveil.methods import METHODS
 
@@ -29,7 +29,7 @@ class Row:
     """One run of one setting."""
 
     cell: Cell
-    finding: Finding
+    finding: Measured
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self.cell), **asdict(self.finding)}
@@ -199,7 +199,7 @@ class Comparison:
         rows = [
             Row(
                 Cell(**{name: row[name] for name in _CELL}),
-                Finding(row["measures"], row["seconds"], row["linkage"], row["failed"]),
+                Measured(row["measures"], row["seconds"], row["linkage"], row["failed"]),
             )
             for row in content["rows"]
         ]

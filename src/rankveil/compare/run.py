@@ -36,7 +36,7 @@ LARGER_IS_BETTER = frozenset({"learning"})
 
 
 @dataclass(frozen=True)
-class Finding:
+class Measured:
     """What one cell gave. A measure that does not fit the method is None."""
 
     measures: dict[str, float | None]
@@ -57,13 +57,13 @@ class Bench:
     clock: Callable[[], float] = time.perf_counter
     _grouped: tuple[tuple[str, int | None], Any] | None = field(default=None, repr=False)
 
-    def run(self, cell: Cell) -> Finding:
+    def run(self, cell: Cell) -> Measured:
         started = self.clock()
         try:
             measured, linkage = self._measured(cell)
         except RankveilError as error:
-            return Finding(dict.fromkeys(MEASURES), self.clock() - started, failed=error.problem)
-        return Finding(measured, self.clock() - started, linkage)
+            return Measured(dict.fromkeys(MEASURES), self.clock() - started, failed=error.problem)
+        return Measured(measured, self.clock() - started, linkage)
 
     def _measured(self, cell: Cell) -> tuple[dict[str, float | None], str]:
         original = self.dataset.records()

@@ -4,17 +4,17 @@ from rankveil.engines.engine import Engine, Map, Meter, RowProgress, RowsDone, R
 from rankveil.engines.local import LocalEngine
 from rankveil.engines.source import first_rows, open_table
 from rankveil.engines.spark.engine import engine_for
-from rankveil.engines.table import Piece, Table
+from rankveil.engines.table import Slice, Table
 
 __all__ = [
     "Engine",
     "LocalEngine",
     "Map",
     "Meter",
-    "Piece",
     "RowProgress",
     "RowsDone",
     "RowsToCome",
+    "Slice",
     "Table",
     "engine_for",
     "first_rows",

@@ -2,7 +2,7 @@
 
 Pieces of a table are shared out among threads; each thread folds what it gets into a state of its own, and the states
 are merged at the end. Decoding and most arithmetic run outside Python's lock, so that threads do. A table of fewer
-pieces than threads has one reader, whose batches the threads take in turns.
+slices than threads has one reader, whose batches the threads take in turns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow as pa
 from rankveil.engines.engine import Fold, Item, Made, Map, Regrouping, RowProgress, RowsToCome, State, silent
 from rankveil.engines.source import open_table
 from rankveil.engines.spill import regrouped
-from rankveil.engines.table import Piece, Table
+from rankveil.engines.table import Slice, Table
 
 T = TypeVar("T")
 
@@ -50,13 +50,13 @@ class LocalEngine:
         return map(task, items)
 
     def fold(self, table: Table, work: Fold[State], progress: RowProgress = silent) -> State:
-        pieces, columns = table.pieces(), list(work.columns)
+        slices, columns = table.slices(), list(work.columns)
         threads = self.threads or processors()
-        if threads == 1 or len(pieces) >= threads:
-            queue = _Turns(pieces)
+        if threads == 1 or len(slices) >= threads:
+            queue = _Turns(slices)
             return _shared_out(queue, lambda: _read(queue, columns), threads, work, progress)
-        # Few pieces: one reader, which uses threads of its own.
-        reader = _Turns(_read(pieces, columns, threads=True))
+        # Few slices: one reader, which uses threads of its own.
+        reader = _Turns(_read(slices, columns, threads=True))
         return _shared_out(reader, lambda: reader, threads, work, progress)
 
     def regroup(self, table: Table, work: Regrouping, progress: RowProgress = silent) -> AbstractContextManager[Table]:
@@ -69,9 +69,9 @@ class LocalEngine:
         return whole()
 
 
-def _read(pieces: Iterable[Piece], columns: list[str], threads: bool = False) -> Iterator[pa.RecordBatch]:
-    """The batches of one piece after another. No generator: it would hold a batch while the next one is read."""
-    return chain.from_iterable(piece.batches(columns, threads=threads) for piece in pieces)
+def _read(slices: Iterable[Slice], columns: list[str], threads: bool = False) -> Iterator[pa.RecordBatch]:
+    """The batches of one slice after another. No generator: it would hold a batch while the next one is read."""
+    return chain.from_iterable(each.batches(columns, threads=threads) for each in slices)
 
 
 class _Turns(Iterator[T]):

@@ -17,7 +17,7 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from rankveil.engines.engine import Regrouping
-from rankveil.engines.table import Piece, Table
+from rankveil.engines.table import Slice, Table
 from rankveil.errors import OutputError
 from rankveil.system import read_at
 
@@ -45,18 +45,18 @@ class SpilledTable(Table):
     segments: tuple[Segment, ...] = ()
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        for piece in self.pieces():
-            yield from piece.batches(self.schema.names if columns is None else columns)
+        for each in self.slices():
+            yield from each.batches(self.schema.names if columns is None else columns)
 
-    def pieces(self) -> list[Piece]:
-        return [SpilledPiece(self, None, place, each.rows) for place, each in enumerate(self.segments)]
+    def slices(self) -> list[Slice]:
+        return [SpilledSlice(self, None, place, each.rows) for place, each in enumerate(self.segments)]
 
     def expected_rows(self) -> int | None:
         return sum(each.rows for each in self.segments)
 
 
 @dataclass(frozen=True)
-class SpilledPiece(Piece):
+class SpilledSlice(Slice):
     table: SpilledTable
 
     def batches(self, columns: Sequence[str], *, threads: bool = False) -> Iterator[pa.RecordBatch]:

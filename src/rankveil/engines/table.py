@@ -1,7 +1,7 @@
-"""A table as a stream of Arrow record batches, in order, or as pieces that can be read side by side.
+"""A table as a stream of Arrow record batches, in order, or as slices that can be read side by side.
 
 Text files are handed on as text: what a text means (a number, a date, a missing value) is for the plan to say, and
-errors are counted there without showing a value. A piece gives texts of a Parquet file as dictionaries where it can:
+errors are counted there without showing a value. A slice gives texts of a Parquet file as dictionaries where it can:
 the same values, read in less time.
 """
 
@@ -75,14 +75,14 @@ class Table:
         held = pa.Table.from_batches(self.batches(), schema=self.schema)
         return replace(self, parts=(), _memory=held)
 
-    def pieces(self) -> list[Piece]:
-        """All rows, each in one piece, small enough to share out: groups of rows of Parquet files, text files."""
+    def slices(self) -> list[Slice]:
+        """All rows, each in one slice, small enough to share out: groups of rows of Parquet files, text files."""
         if self._memory is not None:
             count = self._memory.num_rows
-            return [Piece(self, None, start, min(_BATCH_ROWS, count - start)) for start in range(0, count, _BATCH_ROWS)]
+            return [Slice(self, None, start, min(_BATCH_ROWS, count - start)) for start in range(0, count, _BATCH_ROWS)]
         reads = self._stored_as.reads
         return [
-            Piece(self, part, place, rows) for part in self.parts for place, rows in reads.places(part, self._stored)
+            Slice(self, part, place, rows) for part in self.parts for place, rows in reads.places(part, self._stored)
         ]
 
     def expected_rows(self) -> int | None:
@@ -148,7 +148,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Piece:
+class Slice:
     """Some rows of a table that can be read without the others. Pieces of files are small and can be pickled."""
 
     table: Table

@@ -19,7 +19,6 @@ from rankveil.fit.terms import Cells, Index, Term
 from rankveil.measure.measurements import Floats
 from rankveil.noise import Sampler
 
-Tension = Callable[[Floats], Floats]  # see Term.tension
 Places = NDArray[np.intp]
 Words = NDArray[np.uint32]
 Logs = NDArray[np.float32]

@@ -11,7 +11,6 @@ Argument     A writer sees nothing else: neither the original nor what its file 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, BinaryIO, Literal, Protocol, cast
 
 import pyarrow as pa
 
-from rankveil.errors import MissingExtraError
+from rankveil.extras import need
 
 Form = Literal[
     "values",  # in the type of the column's kind
@@ -157,19 +156,12 @@ class Format:
 
     @property
     def reads(self) -> Reading:
-        if self.extra is not None and not all(map(_installed, self.libraries)):
-            raise MissingExtraError(f"Reading {self.title}", self.extra)
+        if self.extra is not None:
+            need(f"Reading {self.title}", self.extra, *self.libraries)
         return cast(Reading, importlib.import_module(f"rankveil.formats.{self.module}"))
 
     @property
     def writes(self) -> Writing:
-        if self.written_by is None and self.extra is not None and not all(map(_installed, self.libraries)):
-            raise MissingExtraError(f"Writing {self.title}", self.extra)
+        if self.written_by is None and self.extra is not None:
+            need(f"Writing {self.title}", self.extra, *self.libraries)
         return cast(Writing, importlib.import_module(f"rankveil.formats.{self.written_by or self.module}"))
-
-
-def _installed(library: str) -> bool:
-    try:
-        return importlib.util.find_spec(library) is not None
-    except (ImportError, ValueError):
-        return False

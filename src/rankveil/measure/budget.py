@@ -143,10 +143,6 @@ class Noise:
             return math.sqrt(self.parameter)
         return math.sqrt(2) * float(self.parameter)
 
-    def log_density(self, off: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of draws so many deviations from zero, but for a constant: for what is made of released counts."""
-        return -(off**2) / 2 if self.name == "discrete Gaussian" else -math.sqrt(2) * np.abs(off)
-
     def added_to(self, values: NDArray[np.int64], source: RandomSource) -> NDArray[np.int64]:
         """Exact values with this noise, asked for like every other protected answer."""
         return source.answer(self, values)

@@ -14,12 +14,11 @@ import math
 import subprocess
 import sys
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from rankveil.errors import MissingExtraError
+from rankveil.extras import need
 from rankveil.report.drawing import ANSWER, REQUEST, read_exactly
 from rankveil.system import apart
 
@@ -29,12 +28,7 @@ _LONGEST = 300  # characters of a text
 
 def check_extra() -> None:
     """Refuse if the library that draws is not installed."""
-    try:
-        found = find_spec("vl_convert") is not None
-    except ValueError:
-        found = False
-    if not found:
-        raise MissingExtraError("Drawing charts", "report")
+    need("Drawing charts", "report", "vl_convert")
 
 
 def draw(spec: dict[str, Any], *, png: bool = False) -> tuple[str, bytes] | None:

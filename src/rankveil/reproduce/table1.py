@@ -98,7 +98,7 @@ def _t_point(freedom: int) -> float:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Statement:
     """Something the comparison shows about the printed table."""
 
     claim: str
@@ -106,7 +106,7 @@ class Finding:
     numbers: str
 
 
-def findings(cells: list[Cell]) -> list[Finding]:
+def findings(cells: list[Cell]) -> list[Statement]:
     """What agrees, and the known discrepancies, recomputed."""
     core = [cell for cell in cells if cell.epsilon >= 1 and cell.attribute != f"A{ODD_ATTRIBUTE}"]
     agreeing = sum(cell.agrees for cell in core)
@@ -118,29 +118,29 @@ def findings(cells: list[Cell]) -> list[Finding]:
     pairs = {(cell.attribute, cell.k, cell.epsilon, cell.method): cell.printed for cell in cells}
     reversed_pairs = [key for key, value in pairs.items() if key[3] == "IR" and value >= pairs[(*key[:3], "MV")]]
     return [
-        Finding(
+        Statement(
             "A1, A2, A4 to A8 at ε = 1 and 10: printed and ours agree",
             agreeing >= 0.95 * len(core),
             f"{agreeing} of {len(core)} cells ({agreeing / len(core):.1%})",
         ),
-        Finding(
+        Statement(
             "ε = 0.1, IR: printed by the paper's own formula (with the -1)",
             sum(cell.agrees for cell in low) >= 0.95 * len(low),
             f"{sum(cell.agrees for cell in low)} of {len(low)} cells agree with the -1,"
             f" {sum(cell.agrees_without_minus_one for cell in low)} without it",
         ),
-        Finding(
+        Statement(
             "every printed value is possible in [0, U]",
             not impossible,
             f"{sum(cell.attribute != f'A{ODD_ATTRIBUTE}' for cell in impossible)} values beyond the largest possible"
             f" outside A3, {sum(cell.attribute == f'A{ODD_ATTRIBUTE}' for cell in impossible)} in A3",
         ),
-        Finding(
+        Statement(
             "A3 fits the third column, EMCONTRB",
             sum(cell.agrees for cell in odd) >= 0.95 * len(odd),
             f"{sum(cell.agrees for cell in odd)} of {len(odd)} cells agree",
         ),
-        Finding(
+        Statement(
             "variance changes are always greater for the predecessor (MV) than for IR, as printed",
             not reversed_pairs,
             f"contradicted by {len(reversed_pairs)} of {len(pairs) // 2} printed pairs",

@@ -22,7 +22,7 @@ from rankveil.compare import Cell, Comparison, Progress
 from rankveil.compare.grid import RESAMPLED, cells_of
 from rankveil.compare.held import read
 from rankveil.compare.results import INTERNAL, Row
-from rankveil.compare.run import MEASURES, Finding
+from rankveil.compare.run import MEASURES, Measured
 from rankveil.compare.sweep import usual_methods
 from rankveil.declare import Plan, declare
 from rankveil.declare.dataset import Dataset
@@ -299,7 +299,7 @@ def found_with(figures: dict[str, tuple[str, list[float]]]) -> Comparison:
     rows = [
         Row(
             Cell(method, "1", None, None, run),
-            Finding({**dict.fromkeys(MEASURES), "pair_total_variation": error}, 0.1),
+            Measured({**dict.fromkeys(MEASURES), "pair_total_variation": error}, 0.1),
         )
         for method, errors in figures.values()
         for run, error in enumerate(errors, start=1)

@@ -7,7 +7,6 @@ file finds one type for a column, and one record may decide it.
 from __future__ import annotations
 
 import datetime
-import importlib.util
 import json
 import math
 import sqlite3
@@ -24,6 +23,7 @@ from rankveil.audit.replay.records import Nanoday, lowered
 from rankveil.audit.replay.ways import Cells, Cuts, Way, _csv_bytes, _rows, _table
 from rankveil.declare import Plan
 from rankveil.declare.entries import DateColumn
+from rankveil.extras import installed
 
 _ISO = "%Y-%m-%d"
 _LARGEST_IBM = 1e70  # that a transport file of SAS holds, or nearly
@@ -200,7 +200,7 @@ _ALL = (
 
 def _available(way: Way) -> bool:
     first = way.name.replace(",", " ").split()[0]
-    return all(importlib.util.find_spec(library) is not None for library in _NEEDS.get(first, ()))
+    return all(map(installed, _NEEDS.get(first, ())))
 
 
 CONTAINERS = tuple(way for way in _ALL if _available(way))

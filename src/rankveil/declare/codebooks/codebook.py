@@ -51,11 +51,6 @@ class Variable:
     person: bool = False  # the variable says whose row a row is
     why: str | None = None  # it is dropped
 
-    @property
-    def useful(self) -> bool:
-        """Whether it says more than a name."""
-        return self.kind is not None or bool(self.codes)
-
 
 @dataclass(frozen=True)
 class Codebook:

@@ -107,9 +107,9 @@ class SparkEngine:
         if isinstance(table, FrameTable):
             return table.select(columns).coalesce(most).mapInArrow(of_frame, RESULT_TYPE), most
         if table.path is not None:
-            pieces = tuple(table.pieces())
-            parts = min(most, len(pieces))
-            return self._numbers(len(pieces), parts).mapInArrow(of_files(pieces), RESULT_TYPE), parts
+            slices = tuple(table.slices())
+            parts = min(most, len(slices))
+            return self._numbers(len(slices), parts).mapInArrow(of_files(slices), RESULT_TYPE), parts
         raise TableError(
             f"The table is in this process's memory ({table.format}), where no executor can read it.",
             remedy="Use the local engine for it, or give Spark a data frame, a table or a path.",

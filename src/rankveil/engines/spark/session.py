@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rankveil.errors import MissingExtraError, RankveilError, TableError
+from rankveil.errors import RankveilError, TableError
+from rankveil.extras import need
 
 _OURS: Mapping[str, str] = {
     "spark.app.name": "rankveil",
@@ -57,6 +58,7 @@ def start_session(master: str | None = None, settings: Mapping[str, str] | None 
 
     `settings` are Spark properties; those of spark-defaults.conf hold as well.
     """
+    need("--engine spark", "spark", "pandas", "pyspark")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers run the driver's interpreter
     if (master or "").startswith("local") or not _has_address():
         # Spark does not start where the machine's own name means nothing; and nothing needs to reach a local Spark.
@@ -66,9 +68,6 @@ def start_session(master: str | None = None, settings: Mapping[str, str] | None 
     try:
         with _quiet(handle):
             spark = _started(master, {**_OURS, **(settings or {})})
-    except ImportError:
-        log.unlink(missing_ok=True)
-        raise MissingExtraError("--engine spark", "spark") from None
     except Exception as error:
         if isinstance(error, RankveilError):
             raise

@@ -23,7 +23,7 @@ import pyarrow as pa
 from rankveil.engines.source import check_names, open_table
 from rankveil.engines.spark import session as sessions
 from rankveil.engines.spark.tasks import pack_rows
-from rankveil.engines.table import Piece, Table
+from rankveil.engines.table import Slice, Table
 from rankveil.errors import TableError
 from rankveil.formats.addresses import STANDARD_INPUT, is_address
 
@@ -49,9 +49,9 @@ class FrameTable(Table):
                 for batch in pa.ipc.open_stream(bytes(row.batch)):
                     yield batch.rename_columns(wanted)
 
-    def pieces(self) -> list[Piece]:
+    def slices(self) -> list[Slice]:
         """One, for engines that are not Spark: they get the rows through the driver."""
-        return [FramePiece(self, None)]
+        return [FrameSlice(self, None)]
 
     def expected_rows(self) -> int | None:
         return None  # only a pass over the rows would tell
@@ -87,7 +87,7 @@ class GroupedTable(Table):
 
 
 @dataclass(frozen=True)
-class FramePiece(Piece):
+class FrameSlice(Slice):
     """All rows of a data frame."""
 
     def batches(self, columns: Sequence[str], *, threads: bool = False) -> Iterator[pa.RecordBatch]:

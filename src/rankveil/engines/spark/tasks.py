@@ -21,7 +21,7 @@ from rankveil import errors
 from rankveil._arrow_memory import take_memory_from_the_system
 from rankveil._version import __version__
 from rankveil.engines.engine import Fold, Regrouping
-from rankveil.engines.table import Piece
+from rankveil.engines.table import Slice
 
 # `part` says which partition a state comes from: it decides where states are merged, and no part may come twice.
 RESULT_TYPE = "part long, rows long, refusal boolean, content binary"
@@ -128,19 +128,19 @@ class FoldRows(_Task):
 
 @dataclass(frozen=True)
 class _Files(_Task):
-    """Pieces of files that the executors read by themselves; the partition holds the pieces' numbers."""
+    """Slices of files that the executors read by themselves; the partition holds the slices' numbers."""
 
-    pieces: tuple[Piece, ...]
+    slices: tuple[Slice, ...]
 
     def _read(self, numbers: Iterator[int], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for number in numbers:
-            _visible(self.pieces[number])
-            yield from self.pieces[number].batches(columns)
+            _visible(self.slices[number])
+            yield from self.slices[number].batches(columns)
 
 
 @dataclass(frozen=True)
 class FoldFiles(_Files):
-    """Fold pieces of files."""
+    """Fold slices of files."""
 
     def _run(self, work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _folded(work, self._read(_numbers(batches), work.columns))
@@ -202,10 +202,10 @@ def _folded(work: Fold[Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
         yield Result(_part(), rows, state).row()
 
 
-def _visible(piece: Piece) -> None:
-    if piece.part is not None and piece.part.server is None and not piece.part.path.exists():
+def _visible(wanted: Slice) -> None:
+    if wanted.part is not None and wanted.part.server is None and not wanted.part.path.exists():
         raise errors.TableError(
-            f"Table {piece.table.name}: an executor cannot see {piece.part.path.name}.",
+            f"Table {wanted.table.name}: an executor cannot see {wanted.part.path.name}.",
             remedy="Put the table where the driver and all executors find it under the same path, or let Spark read it:"
             " register it in the catalogue, or give its URL.",
         )
