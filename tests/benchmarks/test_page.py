@@ -33,6 +33,6 @@ def test_new_results_lose_the_mark_of_an_older_model(tmp_path: Path, monkeypatch
     monkeypatch.setattr(page, "RESULTS", tmp_path)
     monkeypatch.setattr(page, "OLDER", {"44136fa355b3": "of an older model"})  # SHA-256 of {}
     (tmp_path / "scale.json").write_text("{}", encoding="utf-8")
-    assert page.mark("scale") == " (of an older model)"
+    assert page.mark("scale") == ", of an older model"
     (tmp_path / "scale.json").write_text(json.dumps({"runs": 1}), encoding="utf-8")
     assert page.mark("scale") == ""
