@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankveil.fit.segments import Segments
+from rankveil.fit.segments import Segments, tilts
 from rankveil.fit.simplex import Floats
 from rankveil.fit.trust import believed
 from rankveil.measure.measurements import DigitCounts
@@ -44,7 +44,6 @@ def with_round_numbers(segments: Segments, counted: DigitCounts) -> Segments:
         return segments
     plain = np.setdiff1d(np.arange(digits.count), chosen)
     weight[plain] = np.average(weight[plain], weights=np.maximum(expected[plain], 1e-9))
-    per_code = mass / (high - low) / (share @ weight)
     spikes = np.sort(np.concatenate([codes[which] for which in chosen]))
     spikes = spikes[_between_any(spikes, low, high)]
     starts = np.unique(np.concatenate([low, spikes, spikes + 1]))
@@ -52,11 +51,14 @@ def with_round_numbers(segments: Segments, counted: DigitCounts) -> Segments:
     inside = (of >= 0) & (starts < high[np.maximum(of, 0)])
     starts, of = starts[inside], of[inside]
     ends = np.minimum(np.append(starts[1:], high[-1]), high[of])
-    amount = (
-        per_code[of]
-        * (ends - starts)
-        * np.where(np.isin(starts, spikes), weight[digits.classes(starts)], weight[plain[0]])
-    )
+    heights = np.maximum(segments.mass, 1e-9)
+    tilt = tilts(segments.low, segments.high, heights)[wide][of]  # pieces have no slope any more: it is in their mass
+        of
+    ]  # pieces have no slope any more: it is in their mass
+    first, last = (starts - low[of]) / (high - low)[of], (ends - low[of]) / (high - low)[of]
+    amount = (last - first) * (1 + tilt * (first + last - 1))
+    amount *= np.where(np.isin(starts, spikes), weight[digits.classes(starts)], weight[plain[0]])
+    amount *= (mass / np.maximum(np.bincount(of, amount, minlength=len(mass)), 1e-300))[of]
     lows, highs = np.append(segments.low[~wide], starts), np.append(segments.high[~wide], ends)
     order = np.argsort(lows, kind="stable")
     masses = np.append(segments.mass[~wide], amount)
