@@ -52,9 +52,7 @@ def with_round_numbers(segments: Segments, counted: DigitCounts) -> Segments:
     starts, of = starts[inside], of[inside]
     ends = np.minimum(np.append(starts[1:], high[-1]), high[of])
     heights = np.maximum(segments.mass, 1e-9)
-    tilt = tilts(segments.low, segments.high, heights)[wide][of]  # pieces have no slope any more: it is in their mass
-        of
-    ]  # pieces have no slope any more: it is in their mass
+    tilt = tilts(segments.low, segments.high, heights)[wide][of]  # their masses hold it: pieces are flat
     first, last = (starts - low[of]) / (high - low)[of], (ends - low[of]) / (high - low)[of]
     amount = (last - first) * (1 + tilt * (first + last - 1))
     amount *= np.where(np.isin(starts, spikes), weight[digits.classes(starts)], weight[plain[0]])
