@@ -84,7 +84,7 @@ class _Draws:
         kinds, self._kind = np.unique(cells, axis=0, return_inverse=True)
         self._cells: list[Cells] = list(np.ascontiguousarray(kinds.T))
         self._terms = _terms(model, measured)
-        self._sums = [_masked(term, term.sums(self._cells)) for term in self._terms]
+        self._sums: list[Index] = [_masked(term, term.sums(self._cells)) for term in self._terms]
         self._fitted = self._tables(np.ones(self.size))
         self._laplace = any(
             level.law == "discrete Laplace" for each in measured.asked.values() for level in each.levels
@@ -250,7 +250,7 @@ def _in_units(weights: Floats) -> Weights:
     return np.clip(np.rint(weights * UNIT), 0, _LARGEST).astype(np.uint16)
 
 
-def _masked(term: Term, sums: Index | Cells) -> Index | Cells:
+def _masked(term: Term, sums: Index) -> Index:
     return sums if term.mask < 0 else sums & term.mask
 
 

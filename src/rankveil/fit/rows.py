@@ -8,8 +8,8 @@ that know which cells have too many rows bring the set nearer to the fitted tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,25 +19,15 @@ from rankveil.fit.terms import Cells, Index, Term
 from rankveil.measure.measurements import Floats
 from rankveil.noise import Sampler
 
-Places = NDArray[np.intp]
-Words = NDArray[np.uint32]
-Logs = NDArray[np.float32]
-Here = slice | NDArray[np.int64]  # some rows, each once
-
-_STRETCH = 1 << 14  # rows that move at a time
-
 
 @dataclass
 class RowSet:
-    """Weighted rows, and for every term the sum that each row's cells add up to in it; the cells, if it has one column.
-
-    Cells and sums change in place.
-    """
+    """Weighted rows, and for every term the sum that each row's cells add up to in it."""
 
     cells: list[Cells]
     terms: Sequence[Term]
     weights: Floats
-    sums: Sequence[Index | Cells] = ()
+    sums: list[Index] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not self.sums:
@@ -61,14 +51,13 @@ class RowSet:
         total = self.weights.sum()
         obeying = self.obeying
         self.weights *= obeying if obeying.any() else 1.0  # if none obeys, none is better than others
-        factor = np.empty(self.size)
         for _ in range(sweeps):
             for term, sums in zip(self.terms, self.sums, strict=True):
                 if term.fixed:
                     continue
-                index = term.index(sums)
+                index = sums if term.mask < 0 else sums & term.mask
                 change = term.step(term.fitted(index, self.weights))
-                self.weights *= np.exp(change).take(index, out=factor, mode="clip")
+                self.weights *= np.exp(change)[index]
             self.weights *= total / self.weights.sum()
 
     def drawn_again(self, size: int, sampler: Sampler) -> RowSet:
@@ -79,12 +68,12 @@ class RowSet:
         ends = np.minimum(np.floor(reach * (size / total) + float(sampler.uniform(1)[0])), size).astype(np.int64)
         ends[-1] = size
         kept = np.repeat(order, np.diff(ends, prepend=0))
-        cells = [each[kept] for each in self.cells]
-        sums = [
-            cells[term.columns[0]] if term.alone else each[kept]
-            for term, each in zip(self.terms, self.sums, strict=True)
-        ]
-        return RowSet(cells, self.terms, np.full(size, total / size), sums)
+        return RowSet(
+            [cells[kept] for cells in self.cells],
+            self.terms,
+            np.full(size, total / size),
+            [sums[kept] for sums in self.sums],
+        )
 
 
 @dataclass(frozen=True)
@@ -113,29 +102,17 @@ class Proposal:
         return cls(given, group, slots, np.log(count).astype(np.float32).ravel(), lists)
 
     def drawn(
-        self, cells: Sequence[Cells], now: Places, here: Here, words: Words, pull: Logs
-    ) -> tuple[Places, Logs, Logs]:
-        """A cell for each of some rows, what is gained by it, and logarithms of uniform numbers.
-
-        Gained: how much likelier the way back is, and by `pull`, the parameters of this column by itself.
-        Low bits of a word choose a slot, the others are the uniform number: on a grid of 2**-16, or finer.
-        """
+        self, cells: Sequence[Cells], now: Cells, part: NDArray[np.int64] | slice, sampler: Sampler
+    ) -> tuple[Cells, NDArray[np.float32]]:
+        """A cell for each of some rows, and how much likelier the way back is."""
         length, size = len(self.slots) // self.lists, len(self.log_chance) // self.lists
-        bits = length.bit_length() - 1
-        place = (words & np.uint32(length - 1)).astype(np.intp)
-        uniform = (words >> np.uint32(bits)).astype(np.float32)
-        uniform += np.float32(0.5)
-        uniform *= np.float32(2.0 ** (bits - 32))
-        log_uniform = np.log(uniform, out=uniform)
-        gained = (pull - self.log_chance.reshape(self.lists, size)).ravel()
+        place = (sampler.words(len(now), 2) & np.uint16(length - 1)).astype(np.int64)
         if self.given is None or self.group is None:
-            proposed = self.slots[place].astype(np.intp)
-            return proposed, gained[proposed] - gained[now], log_uniform
-        first = self.group[cells[self.given][here].astype(np.intp)]
-        place += first * length
-        proposed = self.slots[place].astype(np.intp)
-        first *= size
-        return proposed, gained[first + proposed] - gained[first + now], log_uniform
+            proposed = self.slots[place]
+            return proposed, self.log_chance[now] - self.log_chance[proposed]
+        first = self.group[cells[self.given][part]]
+        proposed = self.slots[first * length + place]
+        return proposed, self.log_chance[first * size + now] - self.log_chance[first * size + proposed]
 
 
 @dataclass(frozen=True)
@@ -147,9 +124,8 @@ class Mover:
     """
 
     columns: tuple[int, ...]
-    terms: tuple[int, ...]  # their places; those of one column apart
+    terms: tuple[int, ...]  # their places
     positions: tuple[tuple[tuple[int, int], ...], ...]  # for each term: columns, by their place here and in it
-    alone: tuple[int, ...] = ()  # places of the terms of this column by itself; swaps leave such terms as they are
     proposals: tuple[Proposal, ...] = ()
 
     @classmethod
@@ -161,15 +137,14 @@ class Mover:
         pairs.sort(key=lambda term: -term.information)
         proposals = [Proposal.of(chance[None, :])]
         proposals += [_given_another(column, chance, term) for term in pairs[: rules.CONDITIONAL_PROPOSALS]]
-        alone = tuple(place for place, term in enumerate(terms) if term.alone and column in term.columns)
-        return replace(cls.swapping((column,), terms), alone=alone, proposals=tuple(proposals))
+        return replace(cls.swapping((column,), terms), proposals=tuple(proposals))
 
     @classmethod
     def swapping(cls, columns: tuple[int, ...], terms: Sequence[Term]) -> Mover:
         positions = {
             place: tuple((own, term.columns.index(each)) for own, each in enumerate(columns) if each in term.columns)
             for place, term in enumerate(terms)
-            if not term.alone and not set(columns).isdisjoint(term.columns)
+            if not set(columns).isdisjoint(term.columns)
         }
         return cls(columns, tuple(positions), tuple(positions.values()))
 
@@ -177,106 +152,63 @@ class Mover:
         self,
         rows: RowSet,
         sampler: Sampler,
-        part: Here | None = None,
+        part: NDArray[np.int64] | None = None,
         pull: Callable[[int], Floats] | None = None,
-        moved: Callable[[int, Places, Places], None] | None = None,
+        moved: Callable[[int, Index, Index], None] | None = None,
     ) -> None:
         """Propose cells to rows, and take them by the Metropolis rule.
 
         `part`: which rows, in a random order; all by default. `pull`: parameters of a term, by default its own.
         `moved` is told for every term where rows were and where they are.
         """
-        pulls = [_pull(rows, place, pull) for place in self.terms]
-        if not self.proposals:
-            self._swap(rows, sampler, part, pulls, moved)
-            return
-        proposal = self.proposals[int(sampler.below(len(self.proposals), 1)[0])]
-        own = sum((_pull(rows, place, pull) for place in self.alone), start=np.zeros(1, np.float32))
-        for here in _stretches(rows.size) if part is None else (part,):
-            now = rows.cells[self.columns[0]][here].astype(np.intp)
-            words = sampler.words(len(now), 4)
-            proposed, gain, log_uniform = proposal.drawn(rows.cells, now, here, words, own)
-            steps = self._steps(rows, here, [now], [proposed], pulls, gain)
-            taken = gain > log_uniform
-            self._take(rows, here, [now], [proposed], steps, taken, moved)
-            if moved is not None:
-                for place in self.alone:
-                    moved(place, now[taken], proposed[taken])
-
-    def _swap(
-        self,
-        rows: RowSet,
-        sampler: Sampler,
-        part: Here | None,
-        pulls: Sequence[Logs],
-        moved: Callable[[int, Places, Places], None] | None,
-    ) -> None:
-        """Two rows each, of a random order, are proposed each other's cells."""
-        order = np.arange(rows.size)[part] if part is not None else sampler.permutation(rows.size)
-        half = len(order) // 2
-        here = order[: 2 * half]
-        now = [rows.cells[column][here].astype(np.intp) for column in self.columns]
-        proposed = [np.append(cells[half:], cells[:half]) for cells in now]
-        gain = np.zeros(2 * half, np.float32)
-        steps = self._steps(rows, here, now, proposed, pulls, gain)
-        both = gain[:half] + gain[half:] > _log_uniform(half, sampler)
-        self._take(rows, here, now, proposed, steps, np.append(both, both), moved)
-
-    def _steps(
-        self,
-        rows: RowSet,
-        here: Here,
-        now: Sequence[Places],
-        proposed: Sequence[Places],
-        pulls: Sequence[Logs],
-        gain: Logs,
-    ) -> list[Index]:
-        """What rows would add to their sum in each term; what parameters would gain by it is added to `gain`."""
-        steps = []
-        for place, positions, parameters in zip(self.terms, self.positions, pulls, strict=True):
-            term = rows.terms[place]
-            each = [
-                term.places[position][proposed[own]] - term.places[position][now[own]] for own, position in positions
+        here, proposed, gain = self._proposed(rows, part, sampler)
+        changes = []
+        for place, positions in zip(self.terms, self.positions, strict=True):
+            term, sums = rows.terms[place], rows.sums[place][here]
+            steps = [
+                term.places[position][proposed[own]] - term.places[position][rows.cells[self.columns[own]][here]]
+                for own, position in positions
             ]
-            step = sum(each[1:], start=each[0])
-            sums = rows.sums[place][here]
-            gain += parameters[term.index(sums + step)]
-            gain -= parameters[term.index(sums)]
-            steps.append(step)
-        return steps
-
-    def _take(
-        self,
-        rows: RowSet,
-        here: Here,
-        now: Sequence[Places],
-        proposed: Sequence[Places],
-        steps: Sequence[Index],
-        taken: NDArray[np.bool_],
-        moved: Callable[[int, Places, Places], None] | None,
-    ) -> None:
-        # Multiplied, not picked: a processor cannot guess which proposals are taken, and guessing wrong is slow.
-        for place, step in zip(self.terms, steps, strict=True):
+            step = sum(steps[1:], start=steps[0])
+            old, new = (sums, sums + step) if term.mask < 0 else (sums & term.mask, (sums + step) & term.mask)
+            parameters = (term.parameters if pull is None else pull(place)).astype(np.float32)
+            gain += parameters[new] - parameters[old]
+            changes.append((place, step, old, new))
+        taken = self._taken(gain, sampler)
+        chosen = taken if isinstance(here, slice) else here[taken]
+        for place, step, old, new in changes:
             if moved is not None:
-                term, sums = rows.terms[place], rows.sums[place][here][taken]
-                moved(place, term.index(sums), term.index(sums + step[taken]))
-            rows.sums[place][here] += step * taken
-        for column, cells, others in zip(self.columns, now, proposed, strict=True):
-            rows.cells[column][here] = cells + (others - cells) * taken
+                moved(place, old[taken], new[taken])
+            rows.sums[place][chosen] += step[taken]
+        for column, cells in zip(self.columns, proposed, strict=True):
+            rows.cells[column][chosen] = cells[taken]
+
+    def _proposed(
+        self, rows: RowSet, part: NDArray[np.int64] | None, sampler: Sampler
+    ) -> tuple[NDArray[np.int64] | slice, list[Cells], NDArray[np.float32]]:
+        if self.proposals:
+            here = slice(None) if part is None else part
+            proposal = self.proposals[int(sampler.below(len(self.proposals), 1)[0])]
+            proposed, gain = proposal.drawn(rows.cells, rows.cells[self.columns[0]][here], here, sampler)
+            return here, [proposed], gain
+        order = sampler.permutation(rows.size) if part is None else part
+        half = len(order) // 2
+        pairs, others = order[: 2 * half], np.append(order[half : 2 * half], order[:half])
+        return pairs, [rows.cells[column][others] for column in self.columns], np.zeros(2 * half, np.float32)
+
+    def _taken(self, gain: NDArray[np.float32], sampler: Sampler) -> NDArray[np.int64]:
+        if self.proposals:
+            return np.flatnonzero(gain > _log_uniform(len(gain), sampler))
+        half = len(gain) // 2
+        both = np.flatnonzero(gain[:half] + gain[half:] > _log_uniform(half, sampler))
+        return np.append(both, both + half)
 
 
-def _pull(rows: RowSet, place: int, pull: Callable[[int], Floats] | None) -> Logs:
-    return (rows.terms[place].parameters if pull is None else pull(place)).astype(np.float32)
-
-
-def _stretches(count: int, length: int = _STRETCH) -> Iterator[slice]:
-    """Rows one after another, so many at a time that what is made of them stays near the processor."""
-    return (slice(start, min(start + length, count)) for start in range(0, count, length))
-
-
-def _log_uniform(count: int, sampler: Sampler) -> Logs:
+def _log_uniform(count: int, sampler: Sampler) -> NDArray[np.float32]:
     """Logarithms of uniform numbers, on a grid of 2**-32."""
-    log_uniform: Logs = np.log((sampler.words(count, 4).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-32))
+    log_uniform: NDArray[np.float32] = np.log(
+        (sampler.words(count, 4).astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-32)
+    )
     return log_uniform
 
 
@@ -298,29 +230,25 @@ def _hanging(column: int, ties: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def settle(rows: RowSet, movers: Sequence[Mover], sampler: Sampler) -> RowSet:
     """Rows of equal weight that fit better than chance: moves that know which cells have too many rows by now."""
     unit = float(rows.weights[0])
-    fitted = [term.fitted(term.index(sums), None) * unit for term, sums in zip(rows.terms, rows.sums, strict=True)]
+    fitted = [
+        term.fitted(sums if term.mask < 0 else sums & term.mask, None) * unit
+        for term, sums in zip(rows.terms, rows.sums, strict=True)
+    ]
     tensions = [term.tension() for term in rows.terms]
 
     def pull(place: int) -> Floats:
         return rows.terms[place].parameters + rules.SETTLING_PULL * tensions[place](fitted[place])
 
-    def moved(place: int, old: Places, new: Places) -> None:
+    def moved(place: int, old: Index, new: Index) -> None:
         size = len(fitted[place])
         fitted[place] += unit * (np.bincount(new, minlength=size) - np.bincount(old, minlength=size))
 
     for _ in range(rules.SETTLING_SWEEPS):
         for place in sampler.permutation(len(movers)):
-            for part in _parts(rows.size, movers[place], sampler):
+            order = sampler.permutation(rows.size)
+            for part in np.array_split(order, rules.SETTLING_PARTS):
                 movers[place].move(rows, sampler, part, pull, moved)
     return rows
-
-
-def _parts(size: int, mover: Mover, sampler: Sampler) -> list[Here]:
-    """All rows, in parts. They come in a random order; who swaps needs another each time."""
-    if not mover.proposals:
-        return list(np.array_split(sampler.permutation(size), rules.SETTLING_PARTS))
-    stretches = list(_stretches(size, -(-size // rules.SETTLING_PARTS)))
-    return [stretches[place] for place in sampler.permutation(len(stretches))]
 
 
 def _given_another(column: int, chance: Floats, term: Term) -> Proposal:

@@ -130,25 +130,14 @@ class Term:
             fixed=True,
         )
 
-    @property
-    def alone(self) -> bool:
-        """About one column: the cell of the table is the base cell."""
-        return len(self.columns) == 1 and self.mask < 0
-
-    def sums(self, cells: Sequence[Cells]) -> Index | Cells:
-        """For each row what its base cells add up to: its index before the mask. Of one column its cells, no copy."""
-        if self.alone:
-            return cells[self.columns[0]]
+    def sums(self, cells: Sequence[Cells]) -> Index:
+        """For each row what its base cells add up to: its index before the mask."""
         found = self.places[0][cells[self.columns[0]]]
         for column, places in zip(self.columns[1:], self.places[1:], strict=True):
             found = found + places[cells[column]]
         return found
 
-    def index(self, sums: Index | Cells) -> NDArray[np.intp]:
-        """The cell of the table that rows of these sums lie in; in the type by which NumPy looks up fastest."""
-        return (sums if self.mask < 0 else sums & self.mask).astype(np.intp)
-
-    def fitted(self, index: NDArray[np.intp] | Index | Cells, weights: Floats | None) -> Floats:
+    def fitted(self, index: Index, weights: Floats | None) -> Floats:
         """The mass of each cell."""
         return np.bincount(index, weights, minlength=len(self.measured)).astype(np.float64)
 
