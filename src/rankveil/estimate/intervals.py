@@ -5,12 +5,13 @@ Error        4 / replicates times the sum of squared differences between the rep
              quantiles are made of intervals of shares (Woodruff 1952).
 Measured     Rows drawn again that agree with all that was measured still differ in what was not. The variance of an
              estimate under them, as a part of its stated variance, is what rests on the model: 0 where the estimate is
-             a sum of measured cells. There a model errs by more than the chance of drawing rows, which is all that is
-             known of it. So beyond a small part (rules.MOST_UNMEASURED) an estimate is said not to be supported: its
-             interval holds what chance can do, and not what the model may be wrong about.
+             a sum of measured cells. There a model errs by more than the chance of drawing rows. So beyond a small part
+             (rules.MOST_UNMEASURED) an estimate is said not to be supported, and its interval is made wider: by as many
+             times that chance as models were wrong by in simulations (rules.MODEL_ERROR).
 Hidden       The model takes few records far from all others for noise. Where as many of them as one deviation of the
              noise on a count, at an end of the range that the plan declares, would carry a mean, a total or a
-             coefficient out of its interval (rules.MOST_HIDDEN), it is not supported either.
+             coefficient out of its interval (rules.MOST_HIDDEN), it is not supported either, and its interval is wider
+             by as much.
 Own          A coefficient lives on what the other columns do not explain of its own. Where that is less than a part
              (rules.LEAST_OWN), it hangs on how values lie inside cells, which a model makes up: not supported.
 """
@@ -64,6 +65,7 @@ class Estimate:
     high: float
     unmeasured: float  # the part of its variance that rests on the model, from 0 to 1
     hidden: float  # how far records that the noise may hide at the ends of columns would move it
+    widened: float  # times that its interval is as wide as replicates alone would have it; 1 where it was measured
     supported: bool
     rows: int  # released rows that it is about
     naive_error: float  # of whoever takes the release for the original
@@ -96,7 +98,8 @@ class Estimates:
         return (
             f"{which} {NOT_SUPPORTED}: no measured table links these columns in such detail, or a few records at the"
             " end of a column's range, which noise can hide, would move it out of its interval, or a regressor nearly"
-            " follows from the others. What the model assumes decides there, and the interval does not cover that."
+            " follows from the others. What the model assumes decides there. Intervals are wider for the first two"
+            " reasons, by what models were wrong by in simulations."
         )
 
     @property
@@ -140,7 +143,7 @@ class Estimates:
                 _shown(one.estimate, one.standard_error),
                 f"{one.standard_error:.3g}",
                 f"{_shown(one.low, one.standard_error)} to {_shown(one.high, one.standard_error)}",
-                "" if one.supported else NOT_SUPPORTED,
+                "" if one.supported else NOT_SUPPORTED + _times(one.widened),
             ]
             for one in self.each
         ]
@@ -227,22 +230,38 @@ def _estimates(
     model = _error(found, value, frame.support)
     model = np.where(model > 1e-12 * np.maximum(np.abs(value), 1e-300), model, 0.0)
     unmeasured = np.minimum(model / np.maximum(error, np.maximum(model, 1e-300)), 1.0) ** 2
-    low, high = value - far * error, value + far * error
+    hidden = np.zeros(len(value)) if found.hidden is None else found.hidden
+    linked, seen = unmeasured <= rules.MOST_UNMEASURED, hidden <= rules.MOST_HIDDEN * error
+    beyond = np.where(linked, 0.0, rules.MODEL_ERROR**2 * unmeasured)
+    beyond += np.where(seen, 0.0, (hidden / np.maximum(error, 1e-300)) ** 2)
+    widened = np.where(error > 0, np.sqrt(1 + beyond), 1.0)
+    low, high = value - far * widened * error, value + far * widened * error
     if found.inverse is not None:  # of quantiles, errors are those of shares so far
         share = parts[0].share
-        ends = [found.inverse(ones, share + side * far * error) for side in (-1, 0, 1)]
+        ends = [found.inverse(ones, share + side * far * widened * error) for side in (-1, 0, 1)]
         low, value, high = ends[0], ends[1], ends[2]
-        error = (high - low) / (2 * far)
+        error = (high - low) / (2 * far * widened)
         naive = naive * np.where(error > 0, 1.0, 0.0)
-    hidden = np.zeros(len(value)) if found.hidden is None else found.hidden
     # Where all released rows agree no replicate can differ: that is no certainty, but for the number of rows itself and
     # for quantiles, which stay at a value.
     told = (error > 0) | (value == frame.rows) | (found.inverse is not None)
-    supported = (unmeasured <= rules.MOST_UNMEASURED) & (hidden <= rules.MOST_HIDDEN * error) & (found.rows > 0) & told
-    columns = (value, error, low, high, unmeasured, hidden, supported, found.rows, naive)
+    alone = np.ones(len(value), np.bool_) if found.own is None else found.own >= rules.LEAST_OWN
+    supported = linked & seen & alone & (found.rows > 0) & told
     return tuple(
-        Estimate(name, float(a), float(b), float(c), float(d), float(e), float(f), bool(g), int(h), float(i))
-        for name, a, b, c, d, e, f, g, h, i in zip(found.names, *columns, strict=True)
+        Estimate(
+            name=name,
+            estimate=float(value[place]),
+            standard_error=float(error[place]),
+            low=float(low[place]),
+            high=float(high[place]),
+            unmeasured=float(unmeasured[place]),
+            hidden=float(hidden[place]),
+            widened=float(widened[place]),
+            supported=bool(supported[place]),
+            rows=int(found.rows[place]),
+            naive_error=float(naive[place]),
+        )
+        for place, name in enumerate(found.names)
     )
 
 
@@ -271,6 +290,10 @@ def _naive_error(found: Statistic, value: Floats, rows: int) -> Floats:
         without = found.of(np.where(place == part, 0.0, parts / (parts - 1)))
         squares += np.nan_to_num(without - value) ** 2
     return np.asarray(np.sqrt(squares * (parts - 1) / parts), dtype=np.float64)
+
+
+def _times(widened: float) -> str:
+    return f" (interval {widened:.1f} times as wide for it)" if widened >= 1.05 else ""
 
 
 def _shown(value: float, error: float) -> str:

@@ -136,6 +136,12 @@ def test_what_no_table_has_measured_is_not_supported() -> None:
     linked = rv.estimate(low, "mean(pay) where sex = 'm' minus mean(pay) where sex = 'f'")
     assert "not supported by what was measured" in str(linked)
     assert not linked.each[0].supported
+    [one] = linked.each  # wider than its standard error says: by as much as the warning tells
+    assert one.widened > 1.05 and f"{one.widened:.1f} times as wide" in str(linked)
+    [measured] = supported.each
+    assert measured.widened == 1.0
+    lengths = [(each.high - each.low) / each.standard_error for each in (one, measured)]
+    assert lengths[0] == pytest.approx(lengths[1] * one.widened)
 
 
 @pytest.mark.parametrize(
