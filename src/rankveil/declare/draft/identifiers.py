@@ -100,7 +100,7 @@ def _amounts(numbers: Sequence[int]) -> bool:
         return True
     if numbers[-1] >= 10**_LONGEST_AMOUNT:
         return False
-    width, count = numbers[-1] - numbers[0], len(numbers)
+    width, count = max(numbers[-1] - numbers[0], 1), len(numbers)
     apart = max(abs((number - numbers[0]) / width - place / count) for place, number in enumerate(numbers))
     return bool(apart > _UNEVEN + 1.6 / count**0.5)  # 1.6: what chance alone exceeds in one of a hundred even columns
 

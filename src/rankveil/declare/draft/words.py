@@ -167,6 +167,7 @@ _ABOVE = re.compile(
     rf"|{_NUMBER}{_UNIT}(?:\+|(?:or|and|und|et|y)\s*(?:more|over|above|older|up|mehr|älter|plus|más))"
 )
 _SINGLE = re.compile(rf"{_NUMBER}{_UNIT}")
+_SCIENTIFIC = re.compile(r"[+-]?[\d.,]+e[+-]?\d+")  # a number, though a hyphen is in it
 _FACTOR = {"k": 1_000, "m": 1_000_000}
 
 
@@ -182,6 +183,8 @@ def _numbers_of(found: re.Match[str]) -> list[Decimal]:
 def _band(label: str) -> tuple[Decimal, Decimal, bool] | None:
     """Where a band begins and ends, and whether the label is more than a number."""
     text = re.sub(r"\s+", " ", label.strip().lower())
+    if _SCIENTIFIC.fullmatch(text):
+        return None
     if (found := _BETWEEN.fullmatch(text)) is not None:
         first, last = _numbers_of(found)
         factor = found.group(6)
