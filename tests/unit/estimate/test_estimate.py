@@ -144,6 +144,16 @@ def test_what_no_table_has_measured_is_not_supported() -> None:
     assert lengths[0] == pytest.approx(lengths[1] * one.widened)
 
 
+def test_a_coefficient_without_enough_of_its_own_is_not_supported_however_well_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = rv.release(people(), plan("4"), source=SeededSource(1), replicates=10)
+    ask = "lm(age ~ sex)"
+    assert all(one.supported for one in rv.estimate(made, ask).each)
+    monkeypatch.setattr(rules, "LEAST_OWN", 2.0)  # more than any column has
+    assert not any(one.supported for one in rv.estimate(made, ask).each)
+
+
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
