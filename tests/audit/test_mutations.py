@@ -28,7 +28,7 @@ from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import Grid
 from rankveil.declare.unit import Sensitivity
 from rankveil.fit.marginal import OrderedMarginal
-from rankveil.measure import choose, columns, parities, synthetic
+from rankveil.measure import choose, columns, parities, signs, synthetic
 from rankveil.measure.budget import Budget, Noise, Price
 from rankveil.measure.measurements import TableMeasurement
 from rankveil.methods import METHODS, Method
@@ -273,6 +273,19 @@ def test_tables_of_three_columns_are_drawn_and_lose_no_more_than_their_price() -
     rounds = [each for each in findings if "two rounds" in each.case and "worst" not in each.case]
     assert len(rounds) == 2
     assert all("table of a, b, c" in each.detail and not each.refuted for each in rounds)
+
+
+@pytest.mark.parametrize("share", ["choice of pairs", "sign products"])
+def test_a_tree_with_too_little_noise_is_caught(share: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choices at four times their price; products that count the change of one pair of eleven."""
+    if share == "choice of pairs":
+        monkeypatch.setattr(signs, "choice_scale", lambda price, columns: 4 * (columns - 1) / price.amount / 4)
+    else:
+        monkeypatch.setattr(synthetic, "tree_change", lambda protects, columns: signs.tree_change(protects, 2))
+    found = first_refutation("synthetic", Fraction(1, 4), only="a tree")
+    assert found is not None
+    assert "the worst share" in found.case
+    assert found.detail == share
 
 
 # Floating point

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, product
+from math import log
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +20,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from rankveil import rules
-from rankveil.audit.laws import worst_loss
+from rankveil.audit.laws import permute_and_flip_law, worst_loss
 from rankveil.audit.watch import Watch
 from rankveil.declare import Column, Schema
 from rankveil.declare.dataset import Dataset
 from rankveil.declare.domain import MISSING, Grid
-from rankveil.declare.unit import Sensitivity
+from rankveil.declare.unit import A_ROW, Sensitivity, Unit
 from rankveil.draw.synthetic import draw
 from rankveil.engines import open_table
 from rankveil.fit.model import fit
@@ -33,7 +35,7 @@ from rankveil.measure.choose import in_parts, noisy_scores
 from rankveil.measure.divide import divide
 from rankveil.measure.measurements import Measurements
 from rankveil.measure.parities import changing, measure_parities, parity_noise
-from rankveil.measure.signs import sign_noise
+from rankveil.measure.signs import all_change, best_tree, choice_scale, tree_change
 from rankveil.measure.synthetic import counted, measure
 from rankveil.measure.tables import count_tables, grouped
 from rankveil.noise import Sampler, SeededSource
@@ -332,7 +334,127 @@ def test_sign_products_change_by_at_most_the_bound_of_t19_exhaustively(size: int
     assert max(int(np.abs(change).sum()) for change in changes) == 2 * (size**2 // 4)
     assert max(int((change**2).sum()) for change in changes) == size**2 - size % 2
     for price in PRICES:
-        assert nearly(price, max(lost(sign_noise(price, size), change) for change in changes))
+        assert nearly(price, max(lost(price.noise_for(all_change(A_ROW, size)), change) for change in changes))
+
+
+# Trees of sign products (T56)
+
+
+class Halves:
+    """A column of which one half of the records lies on either side."""
+
+    mass = np.array([0.5, 0.5])
+
+    def signs(self) -> np.ndarray:
+        return np.array([-1.0, 1.0])
+
+
+def half(price: Price, columns: int) -> Fraction:
+    """A broken twin of the scale of choices."""
+    return choice_scale(price, columns) / 2
+
+
+def chances(exact: Sequence[int], pairs: Sequence[tuple[int, int]], columns: int, scale: Fraction) -> dict[Any, float]:
+    """Of every sequence of choices that makes a tree, exactly."""
+    found: dict[Any, float] = {}
+
+    def go_on(joined: tuple[int, ...], chosen: tuple[int, ...], chance: float) -> None:
+        left = [place for place, (a, b) in enumerate(pairs) if joined[a] != joined[b]]
+        if not left:
+            found[chosen] = chance
+            return
+        scores = np.abs(np.array([[exact[place] for place in left]]))
+        for place, log_chance in zip(left, permute_and_flip_law(scores, scale)[0], strict=True):
+            a, b = pairs[place]
+            after = tuple(joined[a] if part == joined[b] else part for part in joined)
+            go_on(after, (*chosen, place), chance * float(np.exp(log_chance)))
+
+    go_on(tuple(range(columns)), (), 1.0)
+    return found
+
+
+@pytest.mark.parametrize(("scale_of", "holds"), [(choice_scale, True), (half, False)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)])
+def test_a_tree_is_chosen_at_its_price_between_all_neighbours_among_tables_of_two_records(
+    epsilon: Fraction, scale_of: Any, holds: bool
+) -> None:
+    """Largest log-ratio of the exact laws of all sequences of choices: .63 of the price, so that the half is caught."""
+    columns, price = 3, Price("epsilon", epsilon)
+    pairs = list(combinations(range(columns), 2))
+    products = [[v[a] * v[b] for a, b in pairs] for v in product((-1, 0, 1), repeat=columns)]
+    worst = 0.0
+    for other in products:
+        laws = [
+            chances([x + y for x, y in zip(other, own, strict=True)], pairs, columns, scale_of(price, columns))
+            for own in products
+        ]
+        worst = max(worst, *(abs(log(one[way] / two[way])) for one in laws for two in laws for way in one))
+    assert (worst <= epsilon) == holds
+
+
+@pytest.mark.parametrize("unit", [A_ROW, Unit("add-remove"), Unit("replace", "p", 3), Unit("add-remove", "p", 3)])
+def test_products_along_every_tree_of_four_columns_cost_their_price_and_reach_it(unit: Unit) -> None:
+    columns, price = 4, Price("epsilon", Fraction(3, 2), protects=unit)
+    pairs = list(combinations(range(columns), 2))
+    noise = price.noise_for(tree_change(unit, columns))
+    none = (0,) * columns
+    signs = list(product((-1, 1), repeat=columns))
+    for tree in combinations(pairs, columns - 1):
+        if len({name for pair in tree for name in pair}) < columns:
+            continue  # a circle of three
+        along = {v: unit.rows * np.array([v[a] * v[b] for a, b in tree]) for v in [*signs, none]}
+        others = signs if unit.neighbours == "replace" else [none]
+        assert nearly(price, max(lost(noise, along[v] - along[w]) for v in signs for w in others))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 9), st.integers(0, 3), st.integers(0, 2**32), st.fractions(Fraction(1, 20), 20))
+def test_the_chosen_pairs_are_a_tree_of_pairs_that_were_counted(
+    columns: int, public: int, seed: int, epsilon: Fraction
+) -> None:
+    rng = np.random.default_rng(seed)
+    marginals: dict[str, Any] = {f"c{place}": Halves() for place in range(columns)}
+    known = set(list(marginals)[: min(public, columns - 1)])
+    pairs = [pair for pair in combinations(marginals, 2) if not known.issuperset(pair)]
+    products = {pair: int(rng.integers(-50, 50)) for pair in pairs}
+    tree = best_tree(products, marginals, 50, dict.fromkeys(pairs, 1.0), Price("epsilon", epsilon), SeededSource(seed))
+    assert set(tree) <= set(pairs)
+    assert len(tree) == columns - 1
+    joined = {name: {name} for name in marginals}
+    for a, b in tree:
+        assert joined[a] is not joined[b], "a circle"
+        joined[a] |= joined[b]
+        for name in joined[b]:
+            joined[name] = joined[a]
+
+
+def test_a_tree_takes_the_pairs_farthest_from_independence_and_those_of_interest_before_others() -> None:
+    marginals: dict[str, Any] = {name: Halves() for name in "abc"}
+    products, price = {("a", "b"): 900, ("a", "c"): -600, ("b", "c"): 500}, Price("epsilon", Fraction(100))
+    plain = best_tree(products, marginals, 1000, dict.fromkeys(products, 1.0), price, SeededSource(1))
+    assert plain == [("a", "b"), ("a", "c")]
+    weights = {**dict.fromkeys(products, 1.0), ("b", "c"): 4.0}
+    assert best_tree(products, marginals, 1000, weights, price, SeededSource(1)) == [("b", "c"), ("a", "b")]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**9), st.integers(0, 6), st.sampled_from([1.0, 0.25, 0.3, 1 / 3]))
+def test_a_score_that_counts_for_less_changes_by_no_more(distance: int, change: int, weight: float) -> None:
+    parts = [each * Fraction(weight) // 1 for each in (distance, distance + change)]
+    assert 0 <= parts[1] - parts[0] <= change
+
+
+@pytest.mark.parametrize(("columns", "rows", "linkage", "tree"), [
+    (12, 700, "none", False), (12, 800, "copula", True), (12, 1200, "copula", True), (12, 1300, "copula", False),
+    (4, 100, "none", False), (4, 200, "copula", False),
+])  # fmt: skip
+def test_a_tree_links_columns_where_all_pairs_have_too_much_noise(
+    columns: int, rows: int, linkage: str, tree: bool
+) -> None:
+    division = divide(Budget(Fraction(1)), rows, columns_of([8] * columns))
+    assert (division.linkage, bool(division.choice)) == (linkage, tree)
+    with_delta = divide(Budget(Fraction(1), Fraction(1, 10**9)), rows, columns_of([8] * columns))
+    assert with_delta.linkage != "copula" or not with_delta.choice
 
 
 # The budget

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from rankveil.errors import PlanError
 from rankveil.measure.budget import Budget, Price
 from rankveil.measure.choose import score_change
 from rankveil.measure.parities import parity_change, parity_noise
-from rankveil.measure.signs import sign_change
+from rankveil.measure.signs import all_change, tree_change
 from rankveil.measure.size import released_size
 from rankveil.noise import SeededSource
 
@@ -67,10 +67,14 @@ def test_counts_change_by_no_more_than_their_sensitivity_and_by_as_much(unit: Un
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_sign_products_change_by_no_more_than_their_sensitivity_and_by_as_much(unit: Unit) -> None:
     for columns in (2, 3, 4) if unit.rows < 3 else (2, 3):
-        signs = product((-1, 0, 1) if columns < 4 else (-1, 1), repeat=columns)
+        signs = list(product((-1, 0, 1) if columns < 4 else (-1, 1), repeat=columns))
         records = sorted({tuple(Fraction(a * b) for a, b in combinations(sign, 2)) for sign in signs})
-        change = sign_change(unit, columns)
+        change = all_change(unit, columns)
         assert worst(unit, records) == (change.l1, change.l2_squared)
+        for tree in (tuple(pairwise(range(columns))), tuple((0, leaf) for leaf in range(1, columns))):
+            along = sorted({tuple(Fraction(sign[a] * sign[b]) for a, b in tree) for sign in signs})
+            change = tree_change(unit, columns)
+            assert worst(unit, along) == (change.l1, change.l2_squared)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=str)

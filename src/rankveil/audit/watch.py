@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rankveil.audit.findings import DependsOnData
 from rankveil.audit.laws import Lost, worst_loss
 from rankveil.measure.budget import Budget, Noise, Price
-from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomSource
+from rankveil.noise import Exponential, Law, PermuteAndFlip, RandomSource, answer_shape
 
 Answer = NDArray[Any]
 
@@ -92,11 +92,6 @@ class Watch(RandomSource):
         if isinstance(law, Exponential | PermuteAndFlip):
             return np.reshape(exact.argmax(axis=-1), answer.shape)
         return exact.copy()  # every channel gives back what went in, with a chance above zero
-
-
-def answer_shape(law: Law, exact: NDArray[Any]) -> tuple[int, ...]:
-    """Of the answer to a question: a choice is one of a row's candidates; others have the shape of the data."""
-    return exact.shape[:-1] if isinstance(law, Exponential | PermuteAndFlip) else exact.shape
 
 
 @dataclass

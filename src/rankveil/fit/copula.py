@@ -1,7 +1,8 @@
 """Columns linked by one noisy number per pair: a Gaussian copula from sign products. Post-processing (T1).
 
-The sign products of two columns that are halves of a bivariate normal give its correlation (Blomqvist's beta).
-Directions of the correlation matrix no stronger than noise are left out.
+The sign products of two columns that are halves of a bivariate normal give its correlation (Blomqvist's beta). Where
+all pairs were measured, directions of the correlation matrix no stronger than noise are left out. Where the pairs of a
+tree were, noise is taken off each correlation, and other pairs depend on each other along the tree alone.
 """
 
 from __future__ import annotations
@@ -30,13 +31,32 @@ def correlations_of(measured: SignProducts, marginals: Mapping[str, Marginal], r
         seen[place[name]] = (np.abs(signs) * mass).sum() / mass.sum()
     spread = np.sqrt(np.maximum(seen - means**2, 0.05))
     correlations = np.zeros((size, size))
+    tree = len(measured.products) < size
     for (a, b), product in measured.products.items():
         first, second = place[a], place[b]
-        beta = (product / rows - means[first] * means[second]) / (spread[first] * spread[second])
+        scale = spread[first] * spread[second]
+        beta = (product / rows - means[first] * means[second]) / scale
+        if tree:  # the positive part of what James and Stein leave
+            beta *= max(1 - (measured.deviation / rows / (scale * beta)) ** 2, 0.0) if beta else 0.0
         correlations[first, second] = correlations[second, first] = math.sin(
             math.pi / 2 * float(np.clip(beta, -_MOST_SHARED, _MOST_SHARED))
         )
-    return _without_noise(correlations, measured.deviation / rows)
+    return _along_paths(correlations) if tree else _without_noise(correlations, measured.deviation / rows)
+
+
+def _along_paths(correlations: Floats) -> Floats:
+    """Of all pairs, from those of a tree: the product of the correlations on the way from one column to the other."""
+    whole, joined = np.eye(len(correlations)), np.zeros(len(correlations), dtype=bool)
+    for root in range(len(correlations)):
+        waiting = [] if joined[root] else [root]
+        joined[root] = True
+        while waiting:
+            near = waiting.pop()
+            for far in np.flatnonzero((correlations[near] != 0) & ~joined):
+                whole[far, joined] = whole[joined, far] = whole[near, joined] * correlations[near, far]
+                joined[far] = True
+                waiting.append(int(far))
+    return whole
 
 
 def _without_noise(correlations: Floats, deviation: float) -> Floats:

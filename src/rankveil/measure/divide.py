@@ -15,11 +15,12 @@ from itertools import combinations
 
 from rankveil import rules
 from rankveil.declare import Schema
+from rankveil.declare.unit import Sensitivity
 from rankveil.fit.marginal import Finest
 from rankveil.measure.budget import Budget, Price
 from rankveil.measure.choose import cost_of
 from rankveil.measure.counts import CountGrid
-from rankveil.measure.signs import sign_noise
+from rankveil.measure.signs import all_change, tree_change
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,16 @@ def divide(budget: Budget, rows: int, schema: Schema) -> Division:
             tables=1 - for_columns - for_choice,
             second_round=columns > 2 and in_triple >= rules.FEWEST_TRIPLE_CELLS,
         )
-    for_signs = rules.FOR_SIGNS
-    if sign_noise(budget.part(for_signs), columns).deviation / rows < rules.LARGEST_SIGN_NOISE:
-        return Division("copula", coarse, 1 - for_signs, signs=for_signs)
+    share, protects = rules.FOR_SIGNS, budget.whole.protects
+
+    def audible(part: Fraction, change: Sensitivity) -> bool:
+        return budget.part(part).noise_for(change).deviation / rows < rules.LARGEST_SIGN_NOISE
+
+    if audible(share, all_change(protects, columns)):
+        return Division("copula", coarse, 1 - share, signs=share)
+    # Without δ noise on a tree grows as the columns, that on all pairs as their square; half of the share chooses it.
+    if budget.whole.unit == "epsilon" and audible(share / 2, tree_change(protects, columns)):
+        return Division("copula", coarse, 1 - share, signs=share / 2, choice=share / 2)
     return Division("none", coarse, Fraction(1))
 
 

@@ -49,10 +49,10 @@ from rankveil.measure.measurements import (
     TableMeasurement,
 )
 from rankveil.measure.parities import measure_parities, orders_worth, parity_change, parity_part
-from rankveil.measure.signs import measure_signs, sign_change, sign_noise
+from rankveil.measure.signs import all_change, best_tree, exact_products, measured_products, tree_change
 from rankveil.measure.size import released_size
 from rankveil.measure.tables import Columns, Counted, count_tables, grouped
-from rankveil.noise import Law, RandomSource, Sampler, SeededSource
+from rankveil.noise import Law, RandomSource, Sampler, SeededSource, answer_shape
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Unanswered(SeededSource):
     """Answers nothing but zeros, and draws no noise: for dry runs, in which there are no data."""
 
     def answer(self, law: Law, exact: NDArray[Any]) -> NDArray[Any]:
-        return np.zeros_like(exact)
+        return np.zeros(answer_shape(law, exact), exact.dtype)
 
 
 @dataclass
@@ -148,13 +148,21 @@ class _Asking:
         self.notes += paid
 
     def ask_signs(self) -> None:
-        """One noisy number for each pair."""
+        """One noisy number for each pair, or for the pairs of a tree."""
+        exact, size = exact_products(self._count_pairs(), self.marginals), len(self.marginals)
+        pairs, change, what = list(exact), all_change(self.budget.whole.protects, size), "all pairs"
+        if self.division.choice:
+            price = self.budget.spend(self.division.choice, "choice of pairs")
+            pairs = best_tree(exact, self.marginals, self.rows, self._weights(pairs), price, self.source)
+            sensitivity = f"a score changes by {tree_change(price.protects, 2).l1}"
+            name = f"permute-and-flip, {len(pairs)} choices"
+            self.notes.append(price.note("all pairs", name, sensitivity, ("T56", "T9")))
+            change, what = tree_change(price.protects, size), "pairs of a tree"
         price = self.budget.spend(self.division.signs, "sign products")
-        self.signs = measure_signs(self._count_pairs(), self.marginals, price, self.source)
-        size = len(self.marginals)
-        name = f"{sign_noise(price, size).name}, sign products"
-        sensitivity = str(sign_change(price.protects, size))
-        self.notes.append(price.note("all pairs", name, sensitivity, ("T19", price.noise_theorem)))
+        self.signs = measured_products(exact, pairs, change, price, self.source)
+        theorems = ("T56" if self.division.choice else "T19", price.noise_theorem)
+        name = f"{price.noise_for(change).name}, sign products"
+        self.notes.append(price.note(what, name, str(change), theorems))
 
     def ask_tables(self) -> None:
         """Parities of yes/no columns; the pairs that are worth most; then what the fit to these lacks."""

@@ -14,7 +14,7 @@ from rankveil.noise.continuous import laplace_floats
 from rankveil.noise.exponential import exponential_mechanism, permute_and_flip
 from rankveil.noise.gaussian import discrete_gaussian, representable_variance
 from rankveil.noise.laplace import discrete_laplace, representable_scale
-from rankveil.noise.laws import Exponential, PermuteAndFlip, RandomizedResponse, Shuffle
+from rankveil.noise.laws import Exponential, PermuteAndFlip, RandomizedResponse, Shuffle, answer_shape
 from rankveil.noise.randomized_response import flip_bits
 from rankveil.noise.sampling import Sampler
 from rankveil.noise.source import Law, RandomSource, SeededSource, SystemSource
@@ -32,6 +32,7 @@ __all__ = [
     "SeededSource",
     "Shuffle",
     "SystemSource",
+    "answer_shape",
     "below",
     "bernoulli_exp",
     "discrete_gaussian",

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankveil.noise.exponential import exponential_mechanism, permute_and_flip
 from rankveil.noise.randomized_response import flip_bits
-from rankveil.noise.source import RandomSource
+from rankveil.noise.source import Law, RandomSource
 from rankveil.noise.uniform import permutation
 
 
@@ -58,3 +59,8 @@ class Shuffle:
     def drawn(self, exact: NDArray[np.int64], source: RandomSource) -> NDArray[np.int64]:
         shuffled: NDArray[np.int64] = exact[permutation(source, len(exact))]
         return shuffled
+
+
+def answer_shape(law: Law, exact: NDArray[Any]) -> tuple[int, ...]:
+    """Of the answer to a question: a choice is one of a row's candidates; others have the shape of the data."""
+    return exact.shape[:-1] if isinstance(law, Exponential | PermuteAndFlip) else exact.shape

@@ -245,10 +245,11 @@ def _linkage(method: Method, mechanisms: list[Mechanism], schema: Schema) -> tup
     asked = {theorem for mechanism in mechanisms for theorem in mechanism.theorems}
     if asked & {"T17", "T47"}:
         return _tables(mechanisms, math.comb(columns, 2) - math.comb(public, 2)), ""
-    if "T19" in asked:
+    if asked & {"T19", "T56"}:
+        per_pair = "pair" if "T19" in asked else "pair of a tree, which is chosen with noise"
         return (
-            "Columns are linked by one noisy correlation per pair. For tables of pairs the public rule asks for more"
-            " rows or a larger ε.",
+            f"Columns are linked by one noisy correlation per {per_pair}. For tables of pairs the public rule asks for"
+            " more rows or a larger ε.",
             "Of what two columns have to do with each other, one noisy correlation is measured, and nothing else.",
         )
     return (

@@ -81,3 +81,34 @@ def test_whatever_was_drawn_becomes_a_correlation_matrix(
     assert found == pytest.approx(found.T)
     assert np.abs(found).max() <= 1 + 1e-9
     assert np.linalg.eigvalsh(found).min() > -1e-9
+
+
+# Trees
+
+
+def tree_of(count: int, seed: int) -> np.ndarray:
+    """Correlations of the pairs of a random tree; the others are zero."""
+    rng, correlations = np.random.default_rng(seed), np.zeros((count, count))
+    for column in range(1, count):
+        other = rng.integers(column)
+        correlations[column, other] = correlations[other, column] = rng.uniform(-0.98, 0.98)
+    order = rng.permutation(count)
+    return correlations[np.ix_(order, order)]
+
+
+@pytest.mark.parametrize("count", [2, 3, 8, 30])
+@pytest.mark.parametrize("seed", SEEDS[:5])
+def test_along_a_tree_pairs_have_the_product_of_the_correlations_between_them(count: int, seed: int) -> None:
+    """Given its neighbours a column depends on no other: the inverse has entries for the pairs of the tree alone."""
+    measured = tree_of(count, seed)
+    whole = copula._along_paths(measured)
+    assert whole[measured != 0] == pytest.approx(measured[measured != 0])
+    assert np.linalg.eigvalsh(whole).min() > 0
+    inverse = np.linalg.inv(whole)
+    assert np.abs(inverse[(measured == 0) & ~np.eye(count, dtype=bool)]).max(initial=0) < 1e-6 * np.abs(inverse).max()
+
+
+def test_columns_that_nothing_joins_stay_independent() -> None:
+    measured = np.zeros((4, 4))
+    measured[0, 2] = measured[2, 0] = 0.5
+    assert (copula._along_paths(measured) == np.eye(4) + measured).all()

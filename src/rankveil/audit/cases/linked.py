@@ -2,7 +2,7 @@
 
 Replayed      the method runs on X and, with the same answers, on X': the loss of the whole path and of every share is
               exact (watch.py), for columns of every kind of synopsis, scores, tables of two and of three columns,
-              parities, sign products and channels alike. The records that change are worst cases of T17, T18, T19, T47.
+              parities, sign products and channels alike. Records change as in worst cases of T17, T18, T19, T47, T56.
 Noise drawn   many draws of the very noise that the replay met: does it have its scale, in every bit?
 One by one    scores and parities by themselves, at the whole ε or ρ: what a neighbour that attains the bound can see.
 Whole rows    a few releases as they come out.
@@ -90,6 +90,7 @@ _INSTANCES = (
     _Instance("number and label, some missing", _BOTH_WITH_MISSING, "tables"),
     _Instance("four numbers", tuple(number(name, 8) for name in "abcd"), "copula", moving=2),
     _Instance("three labels, two rounds", _THREE, "tables", second_round=True),
+    _Instance("twelve numbers, a tree", tuple(number(name, 8) for name in "abcdefghijkl"), "copula", moving=6),
     _Instance("five yes or no", _YES_NO, "tables", moving=2),
     _Instance("three yes or no and a number", (*_YES_NO[:3], number("n", 8)), "tables"),
     _Instance("one number without bounds", (unbounded(),)),
