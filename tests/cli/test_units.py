@@ -105,6 +105,16 @@ def test_values_that_do_not_fit_are_refused_with_their_line_before_rows_are_left
     assert "Zanzibar" not in done.text
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_row_that_breaks_a_rule_is_refused_whether_or_not_it_would_stay(seed: int, tmp_path: Path) -> None:
+    text = privacy('person = "who"', "rows_per_person = 1") + '[[rule]]\nwhen = "age < 16"\nthen = "ward = \'a\'"\n'
+    table = pa.table({"who": [f"p{row % 4}" for row in range(40)], "age": range(40), "ward": ["a"] * 3 + ["b"] * 37})
+    with pytest.raises(DomainError) as refused:
+        release(table, Plan.parse(text), source=SeededSource(seed), ledger=tmp_path / "ledger.sqlite")
+    assert "13 of 40 rows break" in refused.value.problem
+    assert not (tmp_path / "ledger.sqlite").exists()
+
+
 def test_a_budget_too_small_for_the_number_of_rows_is_refused_before_it_is_spent(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="number of rows would be released with noise"):
         release(

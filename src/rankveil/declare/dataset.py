@@ -46,7 +46,7 @@ class CodeFold(Protocol, Generic[State]):
     def merge(self, first: State, second: State) -> State: ...
 
 
-class _Encoding(Mapping[str, Codes]):
+class Encoding(Mapping[str, Codes]):
     """The codes of a batch, made when they are asked for and not kept, but for those that rules are about.
 
     So the codes of few columns are in memory at a time. What does not fit the plan is tallied on the way; columns that
@@ -97,7 +97,7 @@ class _Checked(Generic[State]):
 
     def step(self, state: tuple[State, Tally], batch: pa.RecordBatch) -> tuple[State, Tally]:
         wanted = {column.name: column for column in self.schema.columns if column.name in self.columns}
-        encoding = _Encoding(wanted, batch, self.rules)
+        encoding = Encoding(wanted, batch, self.rules)
         done = self.work.step(state[0], encoding)
         return done, state[1] + encoding.tally()
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from rankveil.declare.dataset import Dataset
+from rankveil.declare.dataset import Dataset, Encoding
 from rankveil.declare.reading import plain, texts_of
-from rankveil.declare.schema import Column, Misfits, Schema, Tally, encode_batch, refuse_misfits
+from rankveil.declare.schema import Column, Schema, Tally, encode_batch, refuse_misfits
 from rankveil.engines import silent
 from rankveil.engines.arrays import value_array, values_of, without
 from rankveil.engines.content import Words, mixed, text_words
@@ -67,7 +67,10 @@ def persons_of(schema: Schema, batch: pa.RecordBatch) -> pa.Array:
 
 @dataclass(frozen=True)
 class _Checking:
-    """The fold that looks for rows without a person, and for values that do not fit the plan."""
+    """The fold that looks for rows without a person, values that do not fit the plan, and rows that break its rules.
+
+    Of all rows: whether a table is refused must not tell which rows of a person the key leaves out.
+    """
 
     schema: Schema
 
@@ -79,11 +82,9 @@ class _Checking:
         return 0, Tally(0, {})
 
     def step(self, state: tuple[int, Tally], batch: pa.RecordBatch) -> tuple[int, Tally]:
-        misfits = {
-            column.name: Misfits.of(encode_batch(column, batch.column(column.name))) for column in self.schema.columns
-        }
+        columns = {column.name: column for column in self.schema.columns}
         nameless = persons_of(self.schema, batch).null_count
-        return state[0] + nameless, state[1] + Tally(batch.num_rows, misfits)
+        return state[0] + nameless, state[1] + Encoding(columns, batch, self.schema.checks).tally()
 
     def merge(self, first: tuple[int, Tally], second: tuple[int, Tally]) -> tuple[int, Tally]:
         return first[0] + second[0], first[1] + second[1]
