@@ -394,9 +394,24 @@ def test_a_table_that_fails_halfway_is_not_there(
     assert verify(tmp_path / "out" / "certificate.json", address).verified
 
 
-def test_an_address_is_shown_without_its_password() -> None:
-    assert "sesame" not in shown("postgresql://me:sesame@host/base?table=t")
-    assert "sesame" not in shown("postgresql://me@host/base?table=t&password=sesame")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:sesame@host/base?table=t",
+        "postgresql://me:open/sesame@host/base?table=t",
+        "postgresql://me:open@sesame@host/base?table=t",
+        "postgresql://me@host/base?table=t&password=sesame",
+    ],
+)
+def test_an_address_is_shown_without_its_password(address: str) -> None:
+    assert "sesame" not in shown(address) and shown(address).startswith("postgresql://me")
+
+
+@pytest.mark.parametrize("address", ["mysql://me:sesame@host/base", "odbc+x://me:sesame@host/base?x#y", "ftp://sesame"])
+def test_an_address_of_an_unknown_kind_is_refused_by_its_kind_alone(address: str) -> None:
+    with pytest.raises(TableError, match="Tables are not read from addresses that begin with") as refused:
+        open_table(address)
+    assert "sesame" not in str(refused.value)
 
 
 def _command(arguments: str) -> str:

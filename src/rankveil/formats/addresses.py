@@ -29,7 +29,8 @@ from rankveil.temporary import only_folder, own_place
 
 STANDARD_INPUT = "-"
 _SCHEMES = {"sqlite": "sqlite", "duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql"}
-_PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):[^/\s]*@")
+_OTHER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/{2}")
+_PASSWORD = re.compile(r"(?<=://)([^/@:\s]*):\S*@")  # up to the last @: a password may hold one, and slashes
 _SECRETS = re.compile(r"(?i)([?&](?:password|sslpassword|passfile|sslkey)=)[^&\s]*")
 _EXAMPLE = "Say which: 'sqlite:///people.db?table=persons'."
 
@@ -73,6 +74,13 @@ def files_of(source: str | Path) -> tuple[Path, list[Path], Opening]:
     if str(source) == STANDARD_INPUT:
         path = standard_input()
         return path, [path], Opening()
+    other = _OTHER.match(str(source))
+    if other is not None and not Path(source).exists():
+        raise TableError(
+            f"Tables are not read from addresses that begin with {other[0]}",
+            remedy="Give a file, or a table of a database: 'sqlite:///people.db?table=persons', 'duckdb:///…' or"
+            " 'postgresql://…'.",
+        )
     path = Path(source)
     if path.is_dir():
         return path, _in_folder(path), Opening()
