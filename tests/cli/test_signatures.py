@@ -4,11 +4,13 @@ certificates is found out, and told apart."""
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -412,3 +414,28 @@ def test_the_library_is_loaded_only_where_there_is_a_signature(tmp_path: Path, t
         "assert 'cryptography' not in sys.modules and 'jinja2' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Files that never end
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with a name are of POSIX")
+@pytest.mark.parametrize("name", [*SIGNED, "release.csv", "weights.csv", "model/model.json"])
+def test_a_pipe_in_place_of_a_file_fails_a_check_and_nobody_waits_for_it(name: str, copy: Path, office: Path) -> None:
+    if name == "weights.csv":
+        name = next(path.name for path in copy.iterdir() if "weights" in path.name)
+    (copy / name).unlink()
+    os.mkfifo(copy / name)
+    outcome: list[dict[str, str]] = []
+    waiting = threading.Thread(target=lambda: outcome.append(failing(copy, pub(office))), daemon=True)
+    waiting.start()
+    waiting.join(60)
+    assert outcome and outcome[0]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without end")
+@pytest.mark.parametrize("name", ["certificate.json", "manifest.sig"])
+def test_a_link_to_a_device_is_refused(name: str, copy: Path, office: Path) -> None:
+    (copy / name).unlink()
+    (copy / name).symlink_to("/dev/zero")
+    assert failing(copy, pub(office))

@@ -1,9 +1,23 @@
-"""JSON of strangers, read in one way only."""
+"""Papers of strangers: read in one way only, and never more of them than a paper holds."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
+
+_LARGEST = 1 << 26  # bytes of a paper: one about a thousand columns has a few million
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a paper. ValueError for one without end, and for pipes and devices, which keep readers waiting."""
+    if path.exists() and not path.is_file():
+        raise ValueError("not a file")
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError("too large")
+    return content
 
 
 def unambiguous(text: str | bytes) -> Any:

@@ -216,7 +216,7 @@ def _checked(path: Path, manifest: Mapping[str, Any]) -> dict[str, bytes]:
     for entry in manifest["files"]:
         try:
             name, digest = str(entry["name"]), entry["sha256"]
-            if Path(name).name != name:
+            if Path(name).name != name or not (path / name).is_file():
                 raise ValueError
             files[name] = (path / name).read_bytes()
         except (OSError, LookupError, TypeError, ValueError):

@@ -24,6 +24,7 @@ from rankveil.write import write_bytes
 
 PASSPHRASE = "RANKVEIL_KEY_PASSPHRASE"  # the variable of the environment for runs without a terminal
 _BEGIN = "-----BEGIN "
+_LARGEST = 1 << 16  # bytes of a file that may hold a key
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,8 @@ def _parts(text: str) -> tuple[str | None, str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            return file.read(_LARGEST).decode("utf-8")
     except OSError as error:
         raise SigningError(
             f"The key {path} cannot be read: {error.strerror}.", remedy="`rankveil key new` makes a key."

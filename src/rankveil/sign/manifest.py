@@ -22,13 +22,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rankveil.certificate import Certificate, SignerNote
 from rankveil.certificate.page import page
-from rankveil.certificate.reading import unambiguous
+from rankveil.certificate.reading import content_of, unambiguous
 from rankveil.ledger import Head
 from rankveil.sign.keys import SigningKey
 from rankveil.write import CERTIFICATE_NAME, MANIFEST_NAME, PAGE_NAME, SIGNATURE_NAME
 
 FORMAT = 1
-_LARGEST = 64 << 20
 
 
 class _Part(BaseModel):
@@ -118,9 +117,7 @@ def _file(name: str, content: bytes) -> FileNote:
 
 def read_manifest(path: Path) -> tuple[Manifest, bytes]:
     """A manifest and the bytes that were signed. ValueError if it is none."""
-    if path.stat().st_size > _LARGEST:
-        raise ValueError("too large")
-    content = path.read_bytes()
+    content = content_of(path)
     try:
         unambiguous(content)
         return Manifest.model_validate_json(content), content

@@ -18,7 +18,7 @@ from rankveil import certificate as certificates
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.certificate.odds import meaning_of
-from rankveil.certificate.reading import Twice, unambiguous
+from rankveil.certificate.reading import Twice, content_of, unambiguous
 from rankveil.certificate.spent import spent_by
 from rankveil.errors import RankveilError, TableError
 from rankveil.formats.addresses import is_address
@@ -191,7 +191,7 @@ def _made(name: str, check: Callable[[], str]) -> Check:
 
 def read_certificate(path: Path) -> Certificate:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content_of(path).decode("utf-8")
         unambiguous(text)
         return Certificate.model_validate_json(text)
     except ValidationError as error:

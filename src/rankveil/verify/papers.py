@@ -5,17 +5,18 @@ A check of something that is not there fails only where something else says that
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from rankveil._version import __version__
 from rankveil.certificate import Certificate
 from rankveil.certificate.page import page
+from rankveil.certificate.reading import content_of
 from rankveil.errors import RankveilError
 from rankveil.ledger import Ledger, lacks, rolled_back
 from rankveil.sign.keys import PublicKey, checked_public_key, public_key
 from rankveil.sign.manifest import FileNote, KeyNote, Manifest, read_manifest
 from rankveil.verify.numbers import Fails
+from rankveil.verify.release import fingerprint_of
 from rankveil.write import CERTIFICATE_NAME, MANIFEST_NAME, MODEL_NAME, PAGE_NAME, SIGNATURE_NAME
 
 _NEEDED = (CERTIFICATE_NAME,)
@@ -42,7 +43,7 @@ class Papers:
             made = page(self.read)
         except (ValueError, ArithmeticError):
             raise Fails("no page can be made of the certificate: a number in it is none") from None
-        if path.read_bytes() != made.encode():
+        if self._content(path) != made.encode():
             raise Fails(f"{PAGE_NAME} is not the page of this certificate: one of them was changed")
         return f"{PAGE_NAME} is what follows from {CERTIFICATE_NAME}"
 
@@ -96,9 +97,8 @@ class Papers:
         if not path.is_file():
             raise Fails(f"{file.name} is on the list, and missing")
         self._stays_inside(file.name, path)
-        with path.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        if digest == file.sha256 and path.stat().st_size == file.bytes:
+        digest, size = fingerprint_of(path)
+        if (digest, size) == (file.sha256, file.bytes):
             return
         if file.name == CERTIFICATE_NAME and self.read.release is not None:
             self._same_release(self._manifest()[0])
@@ -121,6 +121,14 @@ class Papers:
         parts = [(f"{release.file}/{part.name}", part.sha256) for part in release.parts or ()]
         if not whole.issuperset(parts or [(release.file, release.sha256)]):
             raise Fails("the certificate is of another release than the one on the list")
+
+    def _content(self, path: Path) -> bytes:
+        try:
+            return content_of(path)
+        except OSError as error:
+            raise Fails(f"{path.name} cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise Fails(f"{path.name} cannot be read: {error}") from None
 
     def _manifest(self) -> tuple[Manifest, bytes]:
         try:
@@ -151,7 +159,7 @@ class Papers:
             raise Fails(f"the manifest says that it is signed, and {SIGNATURE_NAME} is missing")
         if wanted is not None and wanted.fingerprint != own.fingerprint:
             raise Fails(f"signed with another key than the one given: {_named(own)} instead of {_named(wanted)}")
-        if not own.has_signed(content, signature.read_bytes()):
+        if not own.has_signed(content, self._content(signature)):
             raise Fails(f"the signature does not fit {MANIFEST_NAME}: one of them was changed")
         if wanted is None:
             return f"signed with the key {_named(own)}; whose that is, --key tells: compare it with its owner's"

@@ -73,13 +73,23 @@ def _parts_are_certified(
 
 
 def _is_certified(path: Path, sha256: str, size: int, where: str = "") -> None:
-    found = path.stat().st_size
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest, found = fingerprint_of(path)
     if found != size:
         raise Fails(f"{where}{found} bytes instead of {size}")
     if digest != sha256:
         raise Fails(f"{where}SHA-256 {digest} instead of {sha256}")
+
+
+def fingerprint_of(path: Path) -> tuple[str, int]:
+    """SHA-256 and size. Of files only: pipes and devices would keep readers waiting."""
+    _is_file(path)
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
+
+
+def _is_file(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise Fails(f"{path.name} is not a file")
 
 
 def weights(read: Certificate, folder: Path) -> str:
@@ -114,6 +124,7 @@ def columns(read: Certificate, path: Path) -> str:
 
 def opened(read: Certificate, path: Path) -> Table:
     """The table, the separator of a text file read from what follows the first column's name, for it may be unusual."""
+    _is_file(path)
     if read.release is not None and read.release.format != "csv":
         return open_table(path)
     name = read.columns[0].name if len(read.columns) > 1 else ""
