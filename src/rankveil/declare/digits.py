@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,16 @@ class LastDigits:
         multiples = multiples[(multiples >= 0) & (multiples < self.size)]
         found: Codes = multiples[self.classes(multiples) == which]
         return found
+
+    def roundest(self, low: int, high: int, most: int) -> Codes:
+        """At most so many of the codes low .. high - 1, one or more: multiples of the smallest 1, 2 or 5 times 10^k."""
+        units = (nice * 10**power for power in count() for nice in (1, 2, 5))
+        for unit in units:
+            first, last = -((self.zero - low) // unit), -((self.zero - high) // unit)
+            if last - first <= most:
+                break
+        multiples: Codes = np.arange(first, last, dtype=np.int64) * unit + self.zero
+        return multiples
 
     def words(self, step: Decimal) -> list[str]:
         """What numbers of each class end in."""

@@ -8,7 +8,8 @@ Argument     Levels that are asked whatever the answers are histograms over publ
              are one more histogram, over public classes of codes. The parts of the price add up to no more than the
              whole, along every list of answers (T2, T13, T14).
 Public rule  Labels and small domains: every value by itself, the whole price on one level. Wide domains: a first level
-             of as many cells as records per unit of noise warrant, a second level, and a search down to single codes.
+             of as many cells as records per unit of noise warrant, a second level, and a search down to single codes,
+             among which round numbers are looked at first where last digits are not counted.
 Not covered  Which rows hold which values. What is made of the counts: fit/, which is post-processing.
 Arithmetic   Integer counts and exact integer noise.
 Theorems     T2, T12, T13, T14.
@@ -176,9 +177,10 @@ def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> 
             noisy, apart = np.split(noisy, [len(edges) - 1])
         levels.append(Level(edges[:-1], edges[1:], noisy, noise.deviation, noise.name))
     if asked.below is not None:
-        if not _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source):
+        rounds = LastDigits.of(column) if asked.digits is None else None  # whose counts say which numbers are round
+        if not _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source, rounds):
             levels.append(_again(levels[-1], counts, asked.below * FOR_PIECES, source))
-        _search(levels, counts, asked.below * (1 - FOR_PIECES), source)
+        _search(levels, counts, asked.below * (1 - FOR_PIECES), source, rounds)
     digits = None
     if asked.digits is not None:
         which, noise = asked.digits
@@ -188,12 +190,14 @@ def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> 
     return ColumnMeasurement(column, tuple(levels), apart, asked.levels[-1][1].deviation, digits)
 
 
-def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, source: RandomSource) -> bool:
+def _refine(
+    levels: list[Level], counts: Counts, pieces: int, price: Price, source: RandomSource, rounds: LastDigits | None
+) -> bool:
     """One more level inside the heavy cells of the last one; False if there are none."""
-    above, axis = levels[-1], Axis.of(counts.grid.column)
-    noise = price.on_counts()
+    above, noise = levels[-1], price.on_counts()
     heavy = np.flatnonzero((above.noisy > HEAVY * noise.deviation) & (above.high - above.low > 1))
-    cells = [counts.snapped(axis.split(int(above.low[cell]), int(above.high[cell]), pieces)) for cell in heavy]
+    axis, ends = Axis.of(counts.grid.column), np.stack([above.low[heavy], above.high[heavy]], axis=1).tolist()
+    cells = [counts.snapped(_cut(axis, low, high, pieces, rounds)) for low, high in ends]
     cells = [edges for edges in cells if len(edges) > 2]
     if not cells:
         return False
@@ -205,6 +209,15 @@ def _refine(levels: list[Level], counts: Counts, pieces: int, price: Price, sour
     return True
 
 
+def _cut(axis: Axis, low: int, high: int, pieces: int, rounds: LastDigits | None) -> Edges:
+    """A cell in about so many pieces along the axis, and half as many of the roundest numbers in it as single codes."""
+    edges = axis.split(low, high, pieces)
+    if rounds is None or high - low <= pieces:
+        return edges
+    alone = rounds.roundest(low, high, pieces // 2)
+    return np.union1d(edges, np.concatenate([alone, alone + 1]))
+
+
 def _again(level: Level, counts: Counts, price: Price, source: RandomSource) -> Level:
     """The same cells once more: where nothing is heavy, so that nothing is lost."""
     noise = price.on_counts()
@@ -214,7 +227,7 @@ def _again(level: Level, counts: Counts, price: Price, source: RandomSource) -> 
     return Level(level.low, level.high, noisy, noise.deviation, noise.name)
 
 
-def _search(levels: list[Level], counts: Counts, price: Price, source: RandomSource) -> None:
+def _search(levels: list[Level], counts: Counts, price: Price, source: RandomSource, rounds: LastDigits | None) -> None:
     """Down to single codes inside heavy cells, by as many levels as the widest of them needs."""
     above = levels[-1]
     alone = price.on_counts()
@@ -222,7 +235,7 @@ def _search(levels: list[Level], counts: Counts, price: Price, source: RandomSou
     widest = int((above.high - above.low)[heavy].max(initial=1))
     depth = max(1, math.ceil(math.log(widest, SEARCH_PIECES) - 1e-9))
     for _ in range(depth):
-        if not _refine(levels, counts, SEARCH_PIECES, price / depth, source):
+        if not _refine(levels, counts, SEARCH_PIECES, price / depth, source, rounds):
             return
 
 

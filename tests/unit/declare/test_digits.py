@@ -38,6 +38,23 @@ def test_every_code_is_in_one_class_and_classes_list_their_codes(lower: int, upp
         assert (digits.classes(digits.codes(which)) == which).all()
 
 
+@pytest.mark.parametrize(("lower", "upper"), [(0, 999), (-50, 2000), (18, 90_000), (-700, -3)])
+@pytest.mark.parametrize("most", [1, 3, 16])
+def test_the_roundest_codes_are_all_multiples_in_a_range_and_no_finer_ones_fit(
+    lower: int, upper: int, most: int
+) -> None:
+    digits = digits_of(kind="integer", lower=lower, upper=upper)
+    assert digits is not None
+    draw = np.random.default_rng(3)
+    for _ in range(40):
+        low, high = np.sort(draw.choice(upper - lower + 2, 2, replace=False)).tolist()
+        numbers = range(lower + low, lower + high)
+        units = [nice * 10**power for power in range(7) for nice in (1, 2, 5)]
+        fitting = ([number for number in numbers if number % unit == 0] for unit in units)
+        wanted = next(found for found in fitting if len(found) <= most)
+        assert (digits.roundest(low, high, most) + lower).tolist() == wanted
+
+
 @pytest.mark.parametrize(
     "entry",
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import statistics
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -274,6 +275,21 @@ def test_a_heavy_tail_gets_a_logarithmic_scale() -> None:
     assert draft.plan().columns["age"].scale == "linear"  # type: ignore[union-attr]
     assert "powers of ten" in draft.text()
     assert 'bounds = "private"' in draft.text()
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ([number / 8 for number in range(80)], "0.001"),  # three decimals, as written
+        ([number / 16 for number in range(160)], "0.0001"),
+        ([number / 3 for number in range(300)], "0.001"),  # computed: 10^5 steps of 100
+        ([number / 3_000_000 for number in range(300)], "0.000000001"),
+        ([number / 3 for number in range(1, 300)] + [10**6 / 3], "0.0001"),  # a long tail: amounts of money, say
+        ([number * 10_000 / 3 for number in range(300)], "1"),
+    ],
+)
+def test_decimals_that_were_computed_are_no_steps(values: list[float], step: str) -> None:
+    assert entry(values).step == Decimal(step)  # type: ignore[arg-type,union-attr]
 
 
 ICD = [f"I{stem}.{place}" for stem in (10, 21, 25) for place in range(5)] + ["J45", "J44.1"]

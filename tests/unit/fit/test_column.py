@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rankveil.declare import Column
+from rankveil.declare.digits import LastDigits
 from rankveil.declare.domain import Grid, Nominal
 from rankveil.fit.cells import group_nominal
 from rankveil.fit.column import fit_columns
@@ -94,6 +95,24 @@ def test_without_a_spike_none_is_found() -> None:
     bell = np.where(codes == 999, 3000 + np.arange(ROWS) % 1200 - 600, codes)
     found = [fitted(number(9_999), bell, Price("rho", Fraction(1, 20)), seed) for seed in range(10)]
     assert sum(mass_at(each, 999) > 0.005 for each in found) <= 1
+
+
+def far_off(counts: Values, marginal: Marginal) -> float:
+    """Total variation of single codes."""
+    present = np.flatnonzero(counts)
+    shares = counts[present] / counts.sum()
+    return 1 - float(sum(min(share, mass_at(marginal, code)) for code, share in zip(present, shares, strict=True)))
+
+
+def test_few_round_numbers_in_a_wide_range_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too few records for their last digits to be counted. Its broken twin cuts cells along the axis alone."""
+    incomes, price = np.array([2_500, 7_500, 15_000, 35_000, 75_000, 200_000]), Price("epsilon", Fraction(1))
+    codes = np.random.default_rng(4).choice(incomes, 1_500, p=[0.1, 0.2, 0.25, 0.25, 0.15, 0.05])
+    column, counts = number(250_000), np.bincount(codes)
+    assert first_question(column, len(codes), price).digits is None
+    assert np.mean([far_off(counts, fitted(column, codes, price, seed)) for seed in range(5)]) < 0.6
+    monkeypatch.setattr(LastDigits, "of", lambda column: None)
+    assert np.mean([far_off(counts, fitted(column, codes, price, seed)) for seed in range(5)]) > 0.9
 
 
 def test_zeros_and_missing_keep_their_mass() -> None:

@@ -192,13 +192,13 @@ def _say_numbers(
     elif whole and _AGE.search(_words(name)) and first >= 0 and last <= _OLDEST:
         lower, upper = lower * 0, lower * 0 + _OLDEST
     said.say(kind=kind, lower=int(lower) if whole else lower, upper=int(upper) if whole else upper)
-    step = step_of(lower, upper, numbers.places)
+    tail = tail_of(found.values.counts, numbers, marks.thousands)
+    step = step_of(lower, upper, numbers.places, long_tail=tail.long)
     if not whole or step > 1:
         said.say(step=int(step) if whole else step)
     if special and numbers.special:
         said.say(special=[int(value) if whole else value for value in numbers.special])
         said.remarks.append("special: apart from all other values, so they seem to mean something else than a number")
-    tail = tail_of(found.values.counts, numbers, marks.thousands)
     if tail.long:
         said.say(scale="log")
         said.remarks.append("the values reach over several powers of ten: counted on a logarithmic scale")

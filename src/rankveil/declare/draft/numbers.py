@@ -25,6 +25,8 @@ _NUMBERS = {
 }
 _LONGEST_NUMBER = 30
 _LARGEST_EXPONENT = 15  # 10^15 is the last power of ten that floating point counts up to in ones
+_WRITTEN = 4  # decimals that somebody wrote down; numbers with more were computed
+_COUNTED = 5  # powers of ten from a range to the steps that can still be counted by themselves (2^20 of them)
 _STEPS_OF_NICE = (Decimal(1), Decimal("1.5"), Decimal(2), Decimal(3), Decimal(5), Decimal("7.5"), Decimal(10))
 _SPECIAL = re.compile(r"-[1-9]|-?(9{1,5}[6-9]|8{2,6}|7{2,6})")
 _BEYOND = Decimal("1.2")  # times the largest other value
@@ -190,10 +192,16 @@ def tail_of(counts: Mapping[str, int], spelling: Spelling, marks: str | None) ->
     return Tail(bool(values[-1] >= _DECADES * middle), bool(high > 0 and values[-1] >= _FAR * high))
 
 
-def step_of(lower: Decimal, upper: Decimal, places: int) -> Decimal:
-    """The last decimal place seen, or a coarser one if that would make too many steps of the range."""
+def step_of(lower: Decimal, upper: Decimal, places: int, *, long_tail: bool = False) -> Decimal:
+    """The last decimal place seen, or a coarser one if that would make too many steps of the range.
+
+    Nobody writes down more than a few decimals: what has more was computed, and its last places say nothing. They are
+    left out as far as every step can still be counted by itself.
+    """
     finest = max(abs(lower), abs(upper)).adjusted() + 1 - _LARGEST_EXPONENT
     size = (upper - lower).adjusted()
+    if places > _WRITTEN:
+        finest = max(finest, min(size - _COUNTED, -_WRITTEN if long_tail else 0))
     return Decimal(1).scaleb(min(size, max(-places, finest, size - 11)))
 
 
