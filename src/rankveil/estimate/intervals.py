@@ -14,6 +14,7 @@ Hidden       The model takes few records far from all others for noise. Where as
              by as much.
 Own          A coefficient lives on what the other columns do not explain of its own. Where that is less than a part
              (rules.LEAST_OWN), it hangs on how values lie inside cells, which a model makes up: not supported.
+Alike        Where all released rows agree, no weights can differ: not supported, whatever their error says.
 """
 
 from __future__ import annotations
@@ -41,6 +42,16 @@ if TYPE_CHECKING:
 
 Target = Literal["table", "population"]
 NOT_SUPPORTED = "not supported by what was measured"
+REASONS = {  # why, and what to do
+    "not measured": "No measured table links these columns in such detail, so the interval is wider, by what models"
+    " were wrong by in simulations. Ask about fewer columns or wider groups; whoever makes the release can name the"
+    " columns in its plan ([[interest]]).",
+    "hidden": "A few records at the end of a column's range, which noise can hide, would move it out of its interval,"
+    " so the interval is wider. Ask for a median; narrower bounds in the plan help, too.",
+    "collinear": "A regressor nearly follows from the others. Leave one of them out.",
+    "alike": "All released rows agree there, or there are none, so that replicates cannot differ. Ask about a wider"
+    " group.",
+}
 _TARGETS: dict[str, str] = {
     "table": "the table that was protected (privacy noise, and the drawing of rows)",
     "population": "the people it was drawn from (the same, and sampling)",
@@ -66,9 +77,13 @@ class Estimate:
     unmeasured: float  # the part of its variance that rests on the model, from 0 to 1
     hidden: float  # how far records that the noise may hide at the ends of columns would move it
     widened: float  # times that its interval is as wide as replicates alone would have it; 1 where it was measured
-    supported: bool
+    reasons: tuple[str, ...]  # why it is not supported by what was measured: keys of REASONS
     rows: int  # released rows that it is about
     naive_error: float  # of whoever takes the release for the original
+
+    @property
+    def supported(self) -> bool:
+        return not self.reasons
 
 
 @dataclass(frozen=True)
@@ -91,16 +106,16 @@ class Estimates:
 
     @property
     def warning(self) -> str | None:
-        weak = sum(not one.supported for one in self.each)
+        weak = [one for one in self.each if not one.supported]
         if not weak:
             return None
-        which = "This is" if len(self.each) == 1 else f"{weak} of {len(self.each)} are"
-        return (
-            f"{which} {NOT_SUPPORTED}: no measured table links these columns in such detail, or a few records at the"
-            " end of a column's range, which noise can hide, would move it out of its interval, or a regressor nearly"
-            " follows from the others. What the model assumes decides there. Intervals are wider for the first two"
-            " reasons, by what models were wrong by in simulations."
-        )
+        which = "This is" if len(self.each) == 1 else f"{len(weak)} of {len(self.each)} are"
+        said = [f"{which} {NOT_SUPPORTED}; what the model assumes decides there."]
+        for key, text in REASONS.items():
+            count = sum(key in one.reasons for one in weak)
+            if count:
+                said.append(text if count == len(weak) else f"{count} of them: {text[:1].lower()}{text[1:]}")
+        return " ".join(said)
 
     @property
     def is_regression(self) -> bool:
@@ -132,7 +147,7 @@ class Estimates:
     def as_dict(self) -> dict[str, Any]:
         return {
             **{name: getattr(self, name) for name in ("asked", "target", "level", "replicates", "warning", "about")},
-            "estimates": [asdict(one) for one in self.each],
+            "estimates": [{**asdict(one), "supported": one.supported} for one in self.each],
         }
 
     def lines(self) -> list[list[str]]:
@@ -246,7 +261,7 @@ def _estimates(
     # for quantiles, which stay at a value.
     told = (error > 0) | (value == frame.rows) | (found.inverse is not None)
     alone = np.ones(len(value), np.bool_) if found.own is None else found.own >= rules.LEAST_OWN
-    supported = linked & seen & alone & (found.rows > 0) & told
+    holds = dict(zip(REASONS, (linked, seen, alone, (found.rows > 0) & told), strict=True))
     return tuple(
         Estimate(
             name=name,
@@ -257,7 +272,7 @@ def _estimates(
             unmeasured=float(unmeasured[place]),
             hidden=float(hidden[place]),
             widened=float(widened[place]),
-            supported=bool(supported[place]),
+            reasons=tuple(key for key, held in holds.items() if not held[place]),
             rows=int(found.rows[place]),
             naive_error=float(naive[place]),
         )

@@ -68,6 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_agreement_of_all_released_rows_is_no_certainty(made: rv.Release) -> None:
     [share] = rv.estimate(made, "share(age >= 50) where age >= 60").each
     assert (share.estimate, share.standard_error, share.supported) == (1.0, 0.0, False)
+    assert share.reasons == ("alike",)
     [other] = rv.estimate(made, "share(sex = 'f')").each
     assert other.standard_error > 0 and other.supported
 
@@ -135,7 +136,9 @@ def test_what_no_table_has_measured_is_not_supported() -> None:
     assert supported.warning is None
     linked = rv.estimate(low, "mean(pay) where sex = 'm' minus mean(pay) where sex = 'f'")
     assert "not supported by what was measured" in str(linked)
-    assert not linked.each[0].supported
+    assert linked.each[0].reasons == ("not measured", "hidden")
+    assert "No measured table links these columns" in str(linked) and "Ask for a median" in str(linked)
+    assert "regressor" not in str(linked) and "agree" not in str(linked)
     [one] = linked.each  # wider than its standard error says: by as much as the warning tells
     assert one.widened > 1.05 and f"{one.widened:.1f} times as wide" in str(linked)
     [measured] = supported.each
@@ -151,7 +154,7 @@ def test_a_coefficient_without_enough_of_its_own_is_not_supported_however_well_m
     ask = "lm(age ~ born)"  # the one follows from the other, so their table is always measured
     assert all(one.supported for one in rv.estimate(made, ask).each)
     monkeypatch.setattr(rules, "LEAST_OWN", 2.0)  # more than any column has
-    assert not any(one.supported for one in rv.estimate(made, ask).each)
+    assert {one.reasons for one in rv.estimate(made, ask).each} == {("collinear",)}
 
 
 @pytest.mark.parametrize(
