@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -9,11 +10,15 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from rankveil.web.home import Home
+from rankveil.web.home import Home, State, Working
+from rankveil.web.jobs import READ, Job, remove_copy
+from rankveil.web.private import held, keep
+from rankveil.web.tables import REMOVE_COPY
 from tests.support import Ran
 from tests.web_support import PEOPLE, serving
 
@@ -143,3 +148,34 @@ def test_a_plan_that_is_not_about_the_table_is_refused_before_the_page_opens(
     ran = run_cli("web", "people.csv", "--plan", "plan.toml", "--no-browser", env=env)
     assert ran.code == 3
     assert "which the table people.csv does not have" in ran.err
+
+
+@pytest.mark.parametrize("has_read", [False, True])
+def test_the_copy_of_an_upload_goes_with_the_page_or_with_the_job_that_still_reads_it(
+    has_read: bool, tmp_path: Path
+) -> None:
+    """A job lives on for a moment after its result is there; it does not look for requests again."""
+    working = uploaded(tmp_path)
+    job = Job(working.jobs_folder / ("0" * 16))
+    job.folder.mkdir(parents=True)
+    copy = Path(working.read().table)
+    with held(job.folder / "running"):
+        if has_read:
+            keep(job.folder / READ, b"")
+        remove_copy(working)
+        assert copy.exists() == (not has_read)
+        if not has_read:  # it ends now, and finds the request
+            keep(job.folder / READ, b"")
+            assert (working.folder / REMOVE_COPY).exists()
+            remove_copy(working)
+    assert not copy.exists() and not (working.folder / REMOVE_COPY).exists()
+
+
+def uploaded(folder: Path) -> Working:
+    working = Working(folder / "working")
+    copy = working.folder / "table" / "people.csv"
+    copy.parent.mkdir(parents=True)
+    copy.write_text(PEOPLE)
+    state = State(str(copy), "people.csv", uploaded=True, plan="", created=0.0, next_release="")
+    keep(working.folder / "working.json", json.dumps(asdict(state)).encode())
+    return working

@@ -29,8 +29,10 @@ from rankveil.web.budget import LedgerSays, ledger_says
 from rankveil.web.guard import secret
 from rankveil.web.home import Working
 from rankveil.web.private import held, is_held, keep
+from rankveil.web.tables import REMOVE_COPY
 from rankveil.write import CERTIFICATE_NAME, RELEASE_NAMES, recover, write_text
 
+READ = "read"  # a file of a job that no longer reads the table
 JOB_ID = re.compile(r"[0-9a-f]{16}")
 _PATIENCE = 3.0  # seconds between asking a job to end and ending it
 Kind = Literal["release", "evaluate", "risk", "compare", "attack"]
@@ -106,6 +108,10 @@ class Job:
         started = _started.get(self.folder)  # on Windows the lock is free until the child has taken it
         return is_held(self.folder / "running") or (system.windows() and started in _children)
 
+    def reads(self) -> bool:
+        """Whether it may still read the table. A job that has read it goes on for a moment: result, end of process."""
+        return self.alive() and not (self.folder / READ).exists()
+
     def status(self) -> Status:
         try:
             spec = self.spec
@@ -169,6 +175,27 @@ def jobs_of(working: Working) -> list[Job]:
     folder = working.jobs_folder
     found = [Job(path) for path in folder.iterdir() if JOB_ID.fullmatch(path.name)] if folder.is_dir() else []
     return sorted(found, key=lambda job: job.folder.stat().st_ctime)
+
+
+def is_read(working: Working) -> bool:
+    """Whether a job may still read the table."""
+    return any(job.reads() for job in jobs_of(working))
+
+
+def remove_copy(working: Working) -> None:
+    """Remove the copy of an uploaded table, or leave that to the job that still reads it.
+
+    First it is asked for, then jobs are looked at; a job first says that it has read the table, then looks whether it
+    is asked. So one of the two removes the copy, whichever comes first.
+    """
+    state = working.read()
+    if not state.uploaded:
+        return
+    (working.folder / REMOVE_COPY).touch(mode=0o600)
+    if is_read(working):
+        return
+    Path(state.table).unlink(missing_ok=True)
+    (working.folder / REMOVE_COPY).unlink(missing_ok=True)
 
 
 def releases_of(working: Working) -> list[Job]:

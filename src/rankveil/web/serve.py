@@ -25,10 +25,10 @@ from rankveil.errors import OutputError, RankveilError
 from rankveil.web.app import application
 from rankveil.web.guard import Door, Events, forward, secret
 from rankveil.web.home import Home, Working
-from rankveil.web.jobs import jobs_of
+from rankveil.web.jobs import is_read, remove_copy
 from rankveil.web.private import held, is_held, keep, only_for_me
 from rankveil.web.site import Site
-from rankveil.web.tables import Codebooks, example, left_behind, open_path, remove_copy
+from rankveil.web.tables import Codebooks, example, left_behind, open_path
 from rankveil.write import recover
 
 DEFAULT_PORT = 8722
@@ -170,7 +170,7 @@ def close(home: Home, owner: str, door_file: Path) -> None:
     for working in home.workings():
         try:
             if working.read().owner == owner:
-                remove_copy(working, busy=_busy(working))
+                remove_copy(working)
         except RankveilError:
             continue
 
@@ -194,11 +194,7 @@ def remove_left_behind(home: Home, now: float | None = None) -> None:
             continue
         working = Working(folder)
         try:
-            if left_behind(working, now) and not _is_alive(home, working.read().owner) and not _busy(working):
-                remove_copy(working, busy=False)
+            if left_behind(working, now) and not _is_alive(home, working.read().owner) and not is_read(working):
+                remove_copy(working)
         except RankveilError:
             continue
-
-
-def _busy(working: Working) -> bool:
-    return any(job.alive() for job in jobs_of(working))

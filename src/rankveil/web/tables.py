@@ -223,18 +223,6 @@ def table_of(state: State) -> Path:
 # Removing copies
 
 
-def remove_copy(working: Working, *, busy: bool) -> None:
-    """Remove the copy of an uploaded table, or leave that to the job that still reads it."""
-    state = working.read()
-    if not state.uploaded:
-        return
-    if busy:
-        (working.folder / REMOVE_COPY).touch(mode=0o600)
-        return
-    Path(state.table).unlink(missing_ok=True)
-    (working.folder / REMOVE_COPY).unlink(missing_ok=True)
-
-
 def left_behind(working: Working, now: float) -> bool:
     """Whether nobody has used a session for so long that its copy is no longer waited for."""
     return now - (working.folder / "working.json").stat().st_mtime > STALE_AFTER

@@ -20,9 +20,9 @@ from rankveil.errors import BudgetError, RankveilError, bug_in
 from rankveil.web import commands
 from rankveil.web.budget import ledger_says
 from rankveil.web.home import Working
-from rankveil.web.jobs import Job, jobs_of
+from rankveil.web.jobs import READ, Job, remove_copy
 from rankveil.web.private import held, keep
-from rankveil.web.tables import REMOVE_COPY, remove_copy
+from rankveil.web.tables import REMOVE_COPY
 
 Progress = Callable[[str], None]
 
@@ -49,6 +49,7 @@ def _run(job: Job, folder: Path) -> None:
     except Exception as error:
         result = {"error": _as_refusal(job, error)}
     finally:
+        keep(folder / READ, b"")
         _remove_copy_if_asked(job)
     keep(folder / "result.json", json.dumps(result).encode())
 
@@ -182,9 +183,8 @@ def _as_refusal(job: Job, error: Exception) -> dict[str, Any]:
 def _remove_copy_if_asked(job: Job) -> None:
     """The page was closed while this job was reading the copy of an upload."""
     working = Working(job.folder.parent.parent)
-    others = any(other.id != job.id and other.alive() for other in jobs_of(working))
-    if (working.folder / REMOVE_COPY).exists() and not others:
-        remove_copy(working, busy=False)
+    if (working.folder / REMOVE_COPY).exists():
+        remove_copy(working)
 
 
 if __name__ == "__main__":
