@@ -25,7 +25,7 @@ from rankveil.measure.budget import Budget
 from rankveil.measure.counts import CellCounter, CountGrid, _Counting, count_columns
 from rankveil.measure.synthetic import counted, measure
 from rankveil.measure.tables import Columns, Grouping, TableCounting, count_tables
-from rankveil.noise import SystemSource
+from rankveil.noise import SeededSource
 from tests.support import category, plan_text
 
 ROWS = 3000
@@ -65,7 +65,7 @@ TRIPLES = [("wide", "age", "town"), ("fine", "day", "yes"), ("wider", "fine", "a
 
 
 def marginals_of(dataset: Dataset, epsilon: int) -> dict[str, Marginal]:
-    return dict(measure(counted(dataset, 1), Budget(Fraction(epsilon)), SystemSource()).columns)
+    return dict(measure(counted(dataset, 1), Budget(Fraction(epsilon)), SeededSource(1)).columns)
 
 
 def asked(marginals: dict[str, Marginal]) -> list[dict[Columns, Grouping]]:
