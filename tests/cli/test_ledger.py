@@ -50,6 +50,14 @@ def _no_space(*arguments: object) -> None:
     raise OSError(28, "No space left on device")
 
 
+def test_a_new_ledger_says_that_nothing_was_entered(cli: Cli, tmp_path: Path) -> None:
+    for options in ((), ("--entries",)):
+        assert cli("ledger", "init", "--ledger", tmp_path / "l.sqlite").code == 0
+        assert cli("ledger", "show", "--ledger", tmp_path / "l.sqlite", *options).out == (
+            f"Nothing has been entered in {tmp_path / 'l.sqlite'} yet.\n"
+        )
+
+
 def test_a_cap_set_for_a_file_holds_for_its_copy_in_another_format(
     cli: Cli, write_table: Callable[..., Path], plan: Path, tmp_path: Path
 ) -> None:

@@ -9,7 +9,6 @@ def test_rows_of_a_kept_model_are_as_near_to_the_table_as_the_release() -> None:
     plan = adult_plan()
     found = measured(1, plan, Distances(EXAMPLES / "adult.csv.gz", plan))
     assert found["bytes"] < 5_000_000
-    assert found["seconds_to_load"] < 0.3
     # Draws from one model differ by about 0.001 % (one-way) and 0.02 % (two-way).
     assert abs(found["one-way, sample of 1 n"] - found["one-way, release"]) < 0.05
     assert abs(found["two-way, sample of 1 n"] - found["two-way, release"]) < 0.1

@@ -76,7 +76,8 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
 
     from rankveil.books import HEADERS, ledger
 
-    books = ledger(_there(path))
+    place = _there(path)
+    books = ledger(place)
     accounts, lines = books.accounts(), books.entries()
     if as_json:
         tables = [
@@ -84,6 +85,9 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
             for account in accounts  # links are shown by entries
         ]
         print_json({"tables": tables, "entries": [{**asdict(line), "name": line.name} for line in lines]})
+        return
+    if not lines:
+        click.echo(f"Nothing has been entered in {place} yet.")
         return
     if entries:
         published = {line.note.partition(",")[0].removeprefix("entry ") for line in lines if line.kind == "published"}
