@@ -49,6 +49,7 @@ from rankveil.rules import (
     LEAST_SHARE_OF_A_DIGIT,
     MOST_CELLS,
     PIECES,
+    ROUND_CODES_PER_PIECE,
     SEARCH_PIECES,
     SHARE_GROWS_UNTIL,
     SINGLE_VALUES,
@@ -177,7 +178,7 @@ def _measured(counts: Counts, rows: int, price: Price, source: RandomSource) -> 
             noisy, apart = np.split(noisy, [len(edges) - 1])
         levels.append(Level(edges[:-1], edges[1:], noisy, noise.deviation, noise.name))
     if asked.below is not None:
-        rounds = LastDigits.of(column) if asked.digits is None else None  # whose counts say which numbers are round
+        rounds = LastDigits.of(column) if asked.digits is None else None  # counted digits say which numbers are round
         if not _refine(levels, counts, PIECES, asked.below * FOR_PIECES, source, rounds):
             levels.append(_again(levels[-1], counts, asked.below * FOR_PIECES, source))
         _search(levels, counts, asked.below * (1 - FOR_PIECES), source, rounds)
@@ -210,11 +211,12 @@ def _refine(
 
 
 def _cut(axis: Axis, low: int, high: int, pieces: int, rounds: LastDigits | None) -> Edges:
-    """A cell in about so many pieces along the axis, and half as many of the roundest numbers in it as single codes."""
+    """A cell in about so many pieces along the axis, and the roundest numbers in it as single codes."""
     edges = axis.split(low, high, pieces)
-    if rounds is None or high - low <= pieces:
+    most = int(pieces * ROUND_CODES_PER_PIECE)
+    if rounds is None or not most or high - low <= pieces:
         return edges
-    alone = rounds.roundest(low, high, pieces // 2)
+    alone = rounds.roundest(low, high, most)
     return np.union1d(edges, np.concatenate([alone, alone + 1]))
 
 
