@@ -9,6 +9,7 @@ docs/privacy/                             the theorems, from the pages in src/ra
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import itertools
@@ -41,7 +42,9 @@ def _pages(command: click.Command, name: str, parent: click.Context | None) -> I
     context = click.Context(
         command, info_name=name, parent=parent, **{**command.context_settings, "terminal_width": WIDTH}
     )
-    lines = command.get_help(context).splitlines()
+    fresh = copy.copy(command)
+    fresh._help_option = None  # kept with the names of whoever asked first: without -h, if a test called it alone
+    lines = fresh.get_help(context).splitlines()
     yield context.command_path, "\n".join(line.rstrip() for line in lines)
     if isinstance(command, click.Group):
         for member_name in command.list_commands(context):
