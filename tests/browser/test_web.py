@@ -72,7 +72,7 @@ class Tab:
         """A second tab of the same browser."""
         page = self.context.new_page()
         page.set_default_timeout(120_000)  # machines are shared; no test is about speed
-        page.on("console", lambda message: self.said.append(message.text))
+        page.on("console", lambda message: None if _cut_off(message.text) else self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
         return page
 
@@ -81,6 +81,11 @@ class Tab:
         assert self.elsewhere == []
         if quiet:
             assert self.said == []
+
+
+def _cut_off(text: str) -> bool:
+    """What htmx says when a page is left before an answer has come."""
+    return text.startswith(("htmx:afterRequest, ", "htmx:sendError, ", "htmx:sendAbort, "))
 
 
 def check(page: Any, screenshots: Path, name: str) -> None:

@@ -173,7 +173,7 @@ function tuneColumns() {
   document.querySelector(".filter").addEventListener("submit", (event) => event.preventDefault());
   document.querySelector("table.columns").addEventListener("change", (event) => { if (event.target.name === "c") countTicks(); });
   document.addEventListener("keydown", pressed);
-  countTicks();
+  filterColumns(); // of a long page the filter can be typed in before it has loaded
 }
 
 // After a column was exchanged the keyboard stays in it, unless it has gone elsewhere in the meantime. Ticks are kept.
