@@ -56,13 +56,16 @@ class LastDigits:
         return found
 
     def codes(self, which: int) -> Codes:
-        """All codes of a class."""
-        unit = 10 ** min(which // 9, self.places)
-        first = -(self.zero // unit)
-        multiples = (np.arange(first, first + self.size // unit + 2) * unit + self.zero).astype(np.int64)
-        multiples = multiples[(multiples >= 0) & (multiples < self.size)]
-        found: Codes = multiples[self.classes(multiples) == which]
-        return found
+        """All codes of a class: on each side of zero, every tenth multiple of its place, beginning with the digit."""
+        unit, digit = 10 ** min(which // 9, self.places), which % 9 + 1
+        if which == self.count - 1:
+            first = -(self.zero // unit)
+            found: Codes = np.arange(self.zero + first * unit, self.size, unit, dtype=np.int64)
+            return found
+        step, up, down = 10 * unit, self.zero + digit * unit, self.zero - digit * unit
+        above = np.arange(up if up >= 0 else up % step, self.size, step, dtype=np.int64)
+        last = min(down, self.size - 1 - (self.size - 1 - down) % step)
+        return np.concatenate([np.arange(last, -1, -step, dtype=np.int64)[::-1], above])
 
     def roundest(self, low: int, high: int, most: int) -> Codes:
         """At most so many of the codes low .. high - 1, one or more: multiples of the smallest 1, 2 or 5 times 10^k."""
