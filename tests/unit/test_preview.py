@@ -49,6 +49,12 @@ def test_every_method_has_a_dry_run_and_its_budget_adds_up(method: str) -> None:
         assert looked.split == ()
 
 
+def test_a_column_whose_bounds_are_private_is_warned_of_once() -> None:
+    columns = {"pay": 'kind = "integer"\nbounds = "private"', "job": COLUMNS["job"]}
+    looked = rv.preview(Plan.parse(plan_text(columns, method="synthetic")), 5000)
+    assert [each.split(":")[0] for each in looked.warnings if "its range" in each] == ["pay"]
+
+
 def test_more_rows_make_counts_relatively_more_exact_and_the_plans_own_number_counts() -> None:
     few, many = (rv.preview(plan_of(), rows) for rows in (2_000, 200_000))
     assert few.choice is not None

@@ -223,7 +223,7 @@ def _grouped(outlooks: list[tuple[str, Outlook]]) -> list[str]:
     for name, outlook in outlooks:
         if outlook.warning:
             names.setdefault(outlook.warning, []).append(name)
-    return [f"{', '.join(named)}: {warning}" for warning, named in names.items()]
+    return [f"{', '.join(dict.fromkeys(named))}: {warning}" for warning, named in names.items()]
 
 
 def _split(mechanisms: list[Mechanism], columns: dict[str, Column]) -> tuple[Part, ...]:
