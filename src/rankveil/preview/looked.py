@@ -225,8 +225,8 @@ def _about_rows(mechanisms: list[Mechanism]) -> list[str]:
             change = each.protects.of_rows
             reach = reach_of(Price.of(each).laplace_or_gaussian(l1=change, l2_squared=change**2))
             return [
-                f"The rules read the number of rows with its noise (± {reach:,} in 95 of 100 draws): numbers of ranges, and"
-                " how columns are linked, can come out a little different from what stands here."
+                f"The rules read the number of rows with its noise (± {reach:,} in 95 of 100 draws): numbers of ranges,"
+                " and how columns are linked, can come out a little different from what stands here."
             ]
     return []
 
