@@ -26,6 +26,7 @@ import rankveil.noise.laplace
 from rankveil.aligned import rows as aligned
 from rankveil.audit.replay import Given, replay
 from rankveil.audit.replay.campaign import SIZES
+from rankveil.audit.replay.containers import CONTAINERS
 from rankveil.audit.replay.pair import Outcome, run_pair
 from rankveil.audit.replay.plans import Case, made_case
 from rankveil.audit.replay.ways import LOCAL_WAYS, Way
@@ -34,7 +35,7 @@ from rankveil.declare.domain import Grid
 from rankveil.draw import conditional
 from rankveil.engines import source
 from rankveil.engines import table as tables
-from rankveil.errors import OutputError, RankveilError
+from rankveil.errors import OutputError, RankveilError, TableError
 from rankveil.measure import choose, parities, synthetic
 from rankveil.measure.budget import Budget
 from rankveil.measure.counts import count_columns
@@ -45,7 +46,7 @@ from rankveil.noise import RandomSource, SeededSource
 from rankveil.perturb import records
 from rankveil.release import release
 from rankveil.report.replay import as_page
-from tests.support import Ran
+from tests.support import Ran, category, plan_text
 
 Cli = Callable[..., Ran]
 
@@ -148,6 +149,15 @@ def test_a_pair_follows_from_its_name(tmp_path: Path) -> None:
 
 
 # Broken twins
+
+
+def test_a_table_that_another_library_cannot_store_is_refused_and_ends_no_campaign(tmp_path: Path) -> None:
+    pytest.importorskip("pyreadstat")
+    stata = next(way for way in CONTAINERS if way.name == "Stata")
+    plan = Plan.parse(plan_text({"c": category(["a", "b"], more="null = true")}))
+    cells = {"c": ["a" + " " * 5000, "b", None]}
+    case = Case("1-1", plan, stata, cells, {"c": ["a", "b", None]}, ((), ()), Fraction(1), "a long label")
+    assert isinstance(run_pair(case, tmp_path).refused, TableError)
 
 
 def first_problem(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,7 @@ def test_a_new_ledger_says_that_nothing_was_entered(cli: Cli, tmp_path: Path) ->
         assert cli("ledger", "show", "--ledger", tmp_path / "l.sqlite", *options).out == (
             f"Nothing has been entered in {tmp_path / 'l.sqlite'} yet.\n"
         )
+    assert re.fullmatch(r"Nothing has been entered in \S+ledger\S* yet\.\n", cli("ledger", "show").out)
 
 
 def test_a_cap_set_for_a_file_holds_for_its_copy_in_another_format(

@@ -212,6 +212,13 @@ def test_a_draft_asks_about_persons_with_several_rows_and_a_release_refuses_it()
         release(stays(), Plan.parse(confirmed), source=SeededSource(1))
 
 
+@pytest.mark.parametrize(("rows", "about"), [(307, 310), (1237, 1200), (99_876, 100_000)])
+def test_beside_persons_a_draft_writes_a_round_number_of_rows(rows: int, about: int) -> None:
+    with_persons = stays(rows)
+    assert Plan.parse(draft(open_table(with_persons))).release.expected_rows == about
+    assert Plan.parse(draft(open_table(with_persons.drop_columns("who")))).release.expected_rows == rows
+
+
 def test_rows_per_person_are_proposed_so_that_nine_in_ten_rows_stay() -> None:
     found = Values()
     found.add(pa.array([f"p{number}" for number in range(90) for _ in range(1 + number % 3)]))

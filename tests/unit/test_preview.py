@@ -49,6 +49,21 @@ def test_every_method_has_a_dry_run_and_its_budget_adds_up(method: str) -> None:
         assert looked.split == ()
 
 
+def test_where_the_number_of_rows_gets_noise_the_dry_run_says_that_rules_read_that() -> None:
+    columns = {"age": {"kind": "integer", "lower": 0, "upper": 100}}
+    asked = {"release": {"epsilon": 1, "expected_rows": 800}, "columns": columns}
+    for plan, said in ((Plan(**asked), 0), (Plan(privacy={"neighbours": "add-remove"}, **asked), 1)):
+        about = [each for each in rv.preview(plan).warnings if each.startswith("The rules read the number of rows")]
+        assert len(about) == said
+    assert "± 150 in 95 of 100" in about[0]  # Laplace noise of scale 50
+
+
+def test_a_column_whose_bounds_are_private_is_warned_of_once() -> None:
+    columns = {"pay": 'kind = "integer"\nbounds = "private"', "job": COLUMNS["job"]}
+    looked = rv.preview(Plan.parse(plan_text(columns, method="synthetic")), 5000)
+    assert [each.split(":")[0] for each in looked.warnings if "its range" in each] == ["pay"]
+
+
 def test_more_rows_make_counts_relatively_more_exact_and_the_plans_own_number_counts() -> None:
     few, many = (rv.preview(plan_of(), rows) for rows in (2_000, 200_000))
     assert few.choice is not None

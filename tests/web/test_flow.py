@@ -234,8 +234,8 @@ def test_a_release_can_be_verified_downloaded_and_evaluated(visitor: Visitor, tm
         (tmp_path / name).write_bytes(visitor.get(f"{here}/files/{name}").content)
     assert verify(tmp_path / "certificate.json", tmp_path / "release.csv").verified
     assert (
-        Plan.load(tmp_path / "plan.toml").file_sha256
-        == json.loads((tmp_path / "certificate.json").read_text())["plan"]["file_sha256"]
+        Plan.load(tmp_path / "plan.toml").sha256()
+        == json.loads((tmp_path / "certificate.json").read_text())["plan"]["sha256"]
     )
     with zipfile.ZipFile(BytesIO(visitor.get(f"{here}/files/release.zip").content)) as bundle:
         papers = ["certificate.html", "certificate.json", "manifest.json"]

@@ -187,7 +187,8 @@ class SignerNote(_Part):
 
 class PlanNote(_Part):
     sha256: str = Field(description="Of the settings in force, in canonical form.")
-    file_sha256: str | None = Field(description="Of the plan file as it was read, before options changed it.")
+    # PRIVACY: a draft's comments follow from exact data, and a fingerprint tells which of some comments they are.
+    file_sha256: str | None = Field(None, description="Of the plan file, comments included; in older certificates.")
 
 
 class LedgerNote(_Part):

@@ -124,7 +124,7 @@ def certify(
         columns=columns,
         dropped=_dropped(plan),
         ledger=None if entry is None else LedgerNote(entry=entry.number, receipt=entry.receipt),
-        plan=PlanNote(sha256=plan.sha256(), file_sha256=plan.file_sha256),
+        plan=PlanNote(sha256=plan.sha256()),
         release=None if written is None else ReleaseNote.of(written, form),
         model=None if model is None else ModelNote.of(model),
         weights=_weights_note(written, replicates),

@@ -75,6 +75,7 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
     from dataclasses import asdict
 
     from rankveil.books import HEADERS, ledger
+    from rankveil.ledger import default_ledger_path
 
     place = _there(path)
     books = ledger(place)
@@ -87,7 +88,7 @@ def show_command(path: Path | None, entries: bool, as_json: bool) -> None:
         print_json({"tables": tables, "entries": [{**asdict(line), "name": line.name} for line in lines]})
         return
     if not lines:
-        click.echo(f"Nothing has been entered in {place} yet.")
+        click.echo(f"Nothing has been entered in {place or default_ledger_path()} yet.")
         return
     if entries:
         published = {line.note.partition(",")[0].removeprefix("entry ") for line in lines if line.kind == "published"}

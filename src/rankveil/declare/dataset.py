@@ -144,4 +144,4 @@ class _Nobody(LocalEngine):
 
 def without_records(schema: Schema, rows: int) -> Dataset:
     """A table as long as is said whose counts are all zero: for dry runs, which ask the same questions of it."""
-    return Dataset(schema, Table("a table without records", "arrow", schema.arrow), _Nobody(rows=rows))
+    return Dataset(schema, Table("of the dry run", "arrow", schema.arrow), _Nobody(rows=rows))

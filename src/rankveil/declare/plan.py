@@ -115,7 +115,6 @@ class Plan(Entry):
         )
 
     _folder: Path = PrivateAttr(default=Path())
-    _file_sha256: str | None = PrivateAttr(default=None)
     _text: str | None = PrivateAttr(default=None)  # of a draft, with its comments
 
     def __init__(self, /, **content: Any) -> None:
@@ -151,8 +150,7 @@ class Plan(Entry):
                     f"Plan {path.name} is larger than {_LARGEST_PLAN >> 20} MiB.",
                     remedy="Check that this is a plan and not a table.",
                 )
-            content = path.read_bytes()
-            text = content.decode("utf-8-sig")
+            text = path.read_bytes().decode("utf-8-sig")
         except OSError as error:
             raise PlanError(
                 f"Plan {path.name} cannot be read: {error.strerror}.",
@@ -160,9 +158,7 @@ class Plan(Entry):
             ) from None
         except UnicodeDecodeError:
             raise PlanError(f"Plan {path.name} is not UTF-8 text.", remedy="Save it as UTF-8.") from None
-        plan = cls.parse(text, name=path.name, folder=path.parent)
-        plan._file_sha256 = hashlib.sha256(content).hexdigest()
-        return plan
+        return cls.parse(text, name=path.name, folder=path.parent)
 
     @classmethod
     def parse(cls, text: str, *, name: str = "plan", folder: str | Path = ".") -> Plan:
@@ -216,9 +212,7 @@ class Plan(Entry):
         return not self.exact and any(map(is_pattern, self.columns))
 
     def _changed(self, content: dict[str, Any]) -> Plan:
-        plan = Plan.from_dict(content, folder=self.folder)
-        plan._file_sha256 = self.file_sha256
-        return plan
+        return Plan.from_dict(content, folder=self.folder)
 
     def confirm(self, *names: str, **said: Any) -> Plan:
         """The same plan with guesses confirmed: all of them, or those about some columns.
@@ -288,11 +282,6 @@ class Plan(Entry):
         return self._folder
 
     @property
-    def file_sha256(self) -> str | None:
-        """SHA-256 of the file the plan was read from, if any."""
-        return self._file_sha256
-
-    @property
     def guesses(self) -> dict[str, tuple[str, ...]]:
         """Entries nobody has confirmed, by column; those about the file as `[table]`, about persons as `[privacy]`."""
         parts: list[tuple[str, _Guessable]] = [(TABLE_PART, self.table), (PRIVACY_PART, self.privacy)]
@@ -316,6 +305,9 @@ class Plan(Entry):
         unsaid |= {"lists", "exact"}  # columns say their labels, and their names
         unsaid |= {"privacy"} if self.privacy == PrivacyEntry() else set()
         said = self.model_dump(exclude=unsaid)
+        if not self.unit.rows_public:
+            # PRIVACY: certificates show the fingerprint, and whoever knows the rest of the plan tries all numbers.
+            del said["release"]["expected_rows"]
         if "publication" in said:
             said["publication"] = self.publication.model_dump(exclude_none=True)
         for column in said["columns"].values():

@@ -146,6 +146,7 @@ def _basis(marginal: Marginal, size: int) -> Basis:
 
 # Inside base cells
 
+_LARGEST_SLOPE = 2 - 1e-9
 _SMALLEST_SLOPE = 0.05  # relative, from the middle of a cell to its end: densities that agree by chance say no more
 
 
@@ -191,8 +192,12 @@ class PlacesError:
         return cls(cells, places, score / precision, 1 / np.sqrt(precision))
 
     def drawn(self, sign: float, normal: Floats) -> Floats:
-        """One draw of the error, as a part of each row's weight; `normal`: a number for each cell."""
-        return np.asarray(np.clip(sign * self.off + self.spread * normal, -2.0, 2.0)[self.cells] * self.places)
+        """One draw of the error, as a part of each row's weight; `normal`: a number for each cell.
+
+        Below 2 in size: rows that lose half of an error keep some weight, were it all rows of a small release.
+        """
+        slope = np.clip(sign * self.off + self.spread * normal, -_LARGEST_SLOPE, _LARGEST_SLOPE)
+        return np.asarray(slope[self.cells] * self.places)
 
 
 def _unlike(low: NDArray[np.int64], high: NDArray[np.int64], mass: Floats) -> Floats:

@@ -112,6 +112,8 @@ class _Fit:
         if len(tied) > 4:
             third = third_derivatives(system.place[tied])
             self._values, vectors = np.linalg.eigh(third.T @ third)
+            # Cells a hundred million times as narrow as others are beyond rounding, which leaves some below zero.
+            self._values = np.abs(self._values)
             self._values[:3] = self._values[3] / rules.ALREADY_IN_CURVE
         else:  # too few for a smooth part
             self._values, vectors = np.full(len(tied), 1e-12), np.eye(len(tied))

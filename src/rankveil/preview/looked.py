@@ -27,6 +27,7 @@ from rankveil.preview.expectations import (
 )
 from rankveil.preview.intervals import ABOUT_INTERVALS, ExpectedInterval, expected_intervals
 from rankveil.preview.noise_alone import Choice, choice
+from rankveil.preview.reach import reach_of
 from rankveil.rules import ASSUMED_ROWS, FEWEST_YES_NO
 
 
@@ -154,7 +155,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
         choice=choice(plan, counted, mechanisms),
         meaning=in_words(*budget) + plan.unit.caveat if method.differentially_private else "",
         protects=plan.unit.who if method.differentially_private else "nobody",
-        warnings=(*_grouped(outlooks), *([about_linkage] if about_linkage else [])),
+        warnings=(*_about_rows(mechanisms), *_grouped(outlooks), *([about_linkage] if about_linkage else [])),
     )
 
 
@@ -217,13 +218,26 @@ def _outlook(column: Column, mechanism: Mechanism, method: Method, rows: int, cl
     return of_values(column, mechanism, cluster_size)
 
 
+def _about_rows(mechanisms: list[Mechanism]) -> list[str]:
+    """Where the number of rows gets noise, what is said is about a table of the number that will be drawn."""
+    for each in mechanisms:
+        if Priced.of(each).counts_rows:
+            change = each.protects.of_rows
+            reach = reach_of(Price.of(each).laplace_or_gaussian(l1=change, l2_squared=change**2))
+            return [
+                f"The rules read the number of rows with its noise (± {reach:,} in 95 of 100 draws): numbers of ranges,"
+                " and how columns are linked, can come out a little different from what stands here."
+            ]
+    return []
+
+
 def _grouped(outlooks: list[tuple[str, Outlook]]) -> list[str]:
     """Columns with the same trouble share one sentence."""
     names: dict[str, list[str]] = {}
     for name, outlook in outlooks:
         if outlook.warning:
             names.setdefault(outlook.warning, []).append(name)
-    return [f"{', '.join(named)}: {warning}" for warning, named in names.items()]
+    return [f"{', '.join(dict.fromkeys(named))}: {warning}" for warning, named in names.items()]
 
 
 def _split(mechanisms: list[Mechanism], columns: dict[str, Column]) -> tuple[Part, ...]:

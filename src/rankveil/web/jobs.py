@@ -9,6 +9,7 @@ Argument     A job is its folder, and making a folder succeeds once. The process
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -289,13 +290,18 @@ def found_about(working: Working, release: Job, kind: About) -> list[Job]:
     return [job for job in _jobs_of_kind(working, kind) if job.spec.of_release == str(release.out)][::-1]
 
 
+def looked_ahead(plan: Plan) -> str:
+    """A fingerprint of the plan and of how many rows it expects, which a made table has."""
+    return hashlib.sha256(f"{plan.sha256()} {plan.release.expected_rows}".encode()).hexdigest()
+
+
 def ahead(working: Working, kind: Kind, options: dict[str, Any], *, ledger: Path | None) -> Job:
     """Start a comparison or an attack by the plan as it is now, or give back the one that is at work or done."""
     with working.locked():
         plan = working.plan()
-        digest = plan.sha256()
+        digest = looked_ahead(plan)
         for job in ahead_of(working, kind):
-            status, same = job.status(), (job.spec.options or {}) == options and job.plan().sha256() == digest
+            status, same = job.status(), (job.spec.options or {}) == options and looked_ahead(job.plan()) == digest
             if status.running or (status.state == "done" and same):
                 return job
         job_id = secret(8)

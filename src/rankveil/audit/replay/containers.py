@@ -23,6 +23,7 @@ from rankveil.audit.replay.records import Nanoday, lowered
 from rankveil.audit.replay.ways import Cells, Cuts, Way, _csv_bytes, _rows, _table
 from rankveil.declare import Plan
 from rankveil.declare.entries import DateColumn
+from rankveil.errors import TableError
 from rankveil.extras import installed
 
 _ISO = "%Y-%m-%d"
@@ -152,7 +153,10 @@ def _statistical(
     }[ending]
     labels = {name: f"cut at {list(cuts)}"[:80] for name in columns}
     path = folder / f"table.{ending}"
-    write(frame, str(path), column_labels=labels, file_label=f"{len(cuts)} cuts", **how)
+    try:
+        write(frame, str(path), column_labels=labels, file_label=f"{len(cuts)} cuts", **how)
+    except pyreadstat.ReadstatError:  # Stata's long texts, some of them
+        raise TableError("The library that writes such files cannot store this table.", remedy="None.") from None
     return path
 
 

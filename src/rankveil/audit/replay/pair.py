@@ -88,10 +88,10 @@ _Ended = Release[Any] | Exception
 def _ended(case: Case, cells: Cells, cuts: Cuts, watch: Watch, folder: Path, engine: Engine | None) -> _Ended:
     """A release, or what it ended with."""
     (folder / "in").mkdir(parents=True)
-    table = case.way.make(cells, case.plan, cuts, folder / "in")
     out = folder / "out" if case.way.file else None
     keep = method_named(case.plan.release.method).fit is not None
     try:
+        table = case.way.make(cells, case.plan, cuts, folder / "in")
         made = release(
             table,
             case.plan,

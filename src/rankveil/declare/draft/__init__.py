@@ -85,9 +85,17 @@ class Draft:
             f"method  = {toml_text(self.method)}",
             f"epsilon = {self.epsilon}",
             *said,
-            f"expected_rows = {self.rows}  # counted, and public unless [privacy] says otherwise: then about so many",
+            self._rows_expected(),
         ]
         return written(settings, self.parts, self.columns, short=short)
+
+    def _rows_expected(self) -> str:
+        if not self.parts["privacy"].entries:
+            return f"expected_rows = {self.rows}  # counted; beside a [privacy] write a round number"
+        # PRIVACY: plans are shown to others, and with [privacy] the number of rows is not public.
+        unit = 10 ** max(1, len(str(self.rows)) - 2)
+        about = max(unit, round(self.rows / unit) * unit)
+        return f"expected_rows = {about}  # about: with [privacy] the number of rows is not public, as a rule"
 
 
 _INTERNAL = [

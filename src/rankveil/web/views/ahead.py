@@ -54,7 +54,7 @@ def _page(ask: Ask, kind: jobs.Kind, found: dict[str, Any] | None, defaults: dic
         choices=choices,
         plan=plan,
         keeps_more=not goes_with(plan, METHODS["laplace"]),
-        outdated=found is not None and found["job"].plan().sha256() != plan.sha256(),
+        outdated=found is not None and jobs.looked_ahead(found["job"].plan()) != jobs.looked_ahead(plan),
         report=report,
         lines=commands.to_compare(state, options) if kind == "compare" else commands.to_attack(state, options),
     )
