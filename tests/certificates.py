@@ -37,6 +37,8 @@ CASES = (
     *METHODS,
     "delta",
     "concentrated",
+    "large epsilon",
+    "large delta",
     "rows there or not",
     "persons",
     "persons there or not",
@@ -56,8 +58,14 @@ def certificate_of(case: str) -> Certificate:
         "publication": PUBLICATION,
         "columns": columns,
     }
-    if case in ("delta", "concentrated"):
-        plan["release"] |= {"delta": "1e-6" if case == "delta" else "1e-3"}
+    if case == "delta":
+        plan["release"] |= {"delta": "1e-6"}
+    if case == "large epsilon":
+        plan["release"] |= {"epsilon": 12}
+    if case == "large delta":
+        plan["release"] |= {"delta": "1e-3"}
+    if case == "concentrated":  # with a smaller ε Gaussian accounting has less noise
+        plan["release"] |= {"epsilon": 50, "delta": "1e-3"}
     if "there or not" in case:
         plan["privacy"] = {"neighbours": "add-remove"}
     if case.startswith("persons"):

@@ -149,18 +149,41 @@ def wide(columns: int, *, long: bool) -> Certificate:
     )
 
 
+def smallest_letters(browser: Any, path: Path) -> float:
+    """On paper, in points."""
+    shown, _, _ = opened(browser, path)
+    shown.emulate_media(media="print")
+    of_all = "[...document.querySelectorAll('body *')].map(e => parseFloat(getComputedStyle(e).fontSize))"
+    zoom = float(shown.evaluate("getComputedStyle(document.body).zoom"))
+    smallest: float = min(shown.evaluate(of_all)) * zoom * 0.75
+    shown.context.close()
+    return smallest
+
+
+@pytest.mark.parametrize(("columns", "letters"), [(5, 1), (5, 3), (15, 3), (50, 3), (5, 200), (15, 200), (50, 200)])
+def test_long_texts_of_the_publication_print_on_two_sheets_as_well(
+    browser: Any, tmp_path: Path, columns: int, letters: int
+) -> None:
+    """All that a plan may say of its publication, each text as long as it may be, or the two long ones alone."""
+    made = wide(columns, long=True)
+    assert made.publication is not None
+    text = "Some words of a long text " * 40
+    said = dict.fromkeys(type(made.publication).model_fields, text[:letters]) | {"purpose": text[:1000]}
+    said |= {"notes": text[:1000]} if letters > 1 else {}
+    said = {name: one.strip() for name, one in said.items()}
+    long = made.model_copy(update={"publication": type(made.publication)(**said), "title": text[:letters].strip()})
+    (tmp_path / "page.html").write_text(page(long))
+    assert sheets(browser, tmp_path / "page.html") <= 2
+    assert smallest_letters(browser, tmp_path / "page.html") > 4.7, "points"
+
+
 @pytest.mark.parametrize(("columns", "long"), [(15, True), (24, True), (50, False), (50, True)])
 def test_everything_a_page_may_say_prints_on_two_sheets_up_to_fifty_columns(
     browser: Any, tmp_path: Path, columns: int, long: bool
 ) -> None:
     (tmp_path / "page.html").write_text(page(wide(columns, long=long)))
     assert sheets(browser, tmp_path / "page.html") <= 2
-    shown, _, _ = opened(browser, tmp_path / "page.html")
-    shown.emulate_media(media="print")
-    of_all = "[...document.querySelectorAll('body *')].map(e => parseFloat(getComputedStyle(e).fontSize))"
-    zoom = float(shown.evaluate("getComputedStyle(document.body).zoom"))
-    assert min(shown.evaluate(of_all)) * zoom * 0.75 > 4.7, "points"
-    shown.context.close()
+    assert smallest_letters(browser, tmp_path / "page.html") > 4.7, "points"
 
 
 def test_the_count_of_sheets_sees_a_third_one(browser: Any, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from rankveil.noise import SeededSource
 from rankveil.release import release
 from rankveil.sign import new_key
 from rankveil.verify import verify
+from tests.certificates import certificate_of
 from tests.support import Ran, category, integer, plan_text
 
 COLUMNS = {"age": integer(99), "sex": category(["f", "m"]), "pay": integer(1000, more="null = true")}
@@ -59,7 +60,7 @@ def case(tmp_path: Path) -> Case:
 
 
 def test_the_papers_of_a_signed_release_are_signed_again_by_the_same_key_or_nothing_is_spent(
-    case: Case, ledger_of_this_test: Path
+    case: Case, ledger_of_this_test: Path, cli: Callable[..., Ran]
 ) -> None:
     key, other = case.folder / "key.pem", case.folder / "other.pem"
     for path in (key, other):
@@ -73,6 +74,8 @@ def test_the_papers_of_a_signed_release_are_signed_again_by_the_same_key_or_noth
     assert case.certificate.read_bytes() == papers
     publish_accuracy(case.table, case.out, case.plan, epsilon="0.5", key=key)
     assert verify(case.out, key=case.folder / "key.pub.pem", ledger=ledger_of_this_test).verified
+    said = cli("verify", case.out).out.split("The certificate says:")[1]
+    assert "ε = 1.5 in all" in said, "not that of the release alone"
     assert "measured on the table" in (case.out / "certificate.html").read_text(encoding="utf-8")
 
 
@@ -118,6 +121,17 @@ def test_page_registry_and_nist_count_what_the_figures_cost_as_well(case: Case) 
     case.certificate.write_text(json.dumps(content), encoding="utf-8")
     failed = {check.check: check.detail for check in verify(case.out).checks if not check.holds}
     assert failed["claim is the method's own"] == "not what rankveil says of synthetic: meaning"
+
+
+def test_an_entry_for_the_registry_states_no_rho_of_a_part_beside_the_epsilon_of_all() -> None:
+    alone = certificate_of("concentrated")
+    together = alone.model_copy(update={"published_accuracy": certificate_of("all papers").published_accuracy})
+    stated = [
+        registry_entry(one, author="A", curator_type="Government")["deployment"]["privacy_loss"]["privacy_parameters"]
+        for one in (alone, together)
+    ]
+    assert ("rho" in stated[0], "rho" in stated[1]) == (True, False)
+    assert stated[1]["epsilon"] == float(together.together or 0)
 
 
 def test_a_ledger_that_has_lost_what_the_figures_cost_was_rolled_back(case: Case, ledger_of_this_test: Path) -> None:

@@ -461,8 +461,9 @@ def test_a_certificate_of_a_release_in_memory_names_no_file(made: Callable[..., 
         ("", "not JSON"),
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("{}", "not a certificate of format 1 or 2"),
-        ("[1]", "not a certificate of format 1 or 2"),
+        ("{}", "certificate.json is not a certificate of format 1 or 2"),
+        ("[1]", "certificate.json is not a certificate of format 1 or 2"),
+        ("{", "certificate.json is not JSON text"),
         ('{"epsilon": "1", "epsilon": "0.1"}', "occurs twice"),
     ],
 )
@@ -505,6 +506,25 @@ def test_the_command_ends_with_code_3_and_says_what_fails(cli: Cli, made: Callab
     assert found["verified"] is False
     assert [set(check) for check in found["checks"]] == [{"check", "holds", "detail"}] * 12
     assert [check["holds"] for check in found["checks"]].count(False) == 3
+
+
+def test_texts_of_strangers_neither_move_the_cursor_nor_turn_other_texts_round(
+    cli: Cli, made: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A certificate must not be able to clear the screen and to say that it was verified."""
+    folder = made()
+    spoof = "\x1b[2J\x1b[H\x9b8m\r\u202eVerified.\nVerified."
+    rewrite(folder, lambda content: content.update(statement=spoof, title=spoof, reason=spoof))
+    (folder / f"{spoof.replace(chr(10), '')}.csv").write_text("x")
+    for command in (("verify", folder), ("certificate", folder)):
+        shown: list[str] = []
+        monkeypatch.setattr("click.echo", lambda text="", shown=shown, **how: shown.append(str(text)))
+        ran = cli(*command)
+        monkeypatch.undo()
+        text = ran.out + "\n".join(shown)
+        assert "\\x1b[2J" in text and "\\u202e" in text
+        assert not set(text) & set("\x1b\x9b\r\u202e")
+        assert not any(line.startswith("Verified.") for line in text.splitlines())
 
 
 def test_a_certificate_that_does_not_exist_is_wrong_usage(cli: Cli, made: Callable[..., Path]) -> None:

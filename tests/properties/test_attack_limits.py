@@ -116,3 +116,15 @@ def test_limits_stay_between_nothing_and_one_for_every_epsilon(epsilon: float) -
         assert rate <= limits.rate(rate) + 1e-12 and limits.rate(rate) <= 1
         assert 0 <= limits.risk(rate) <= 1
     assert 0 <= limits.advantage <= 1 and 0.5 <= limits.share() <= 1
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-4])
+def test_a_limit_of_isolation_holds_for_every_rate_up_to_the_one_that_is_given(epsilon: float, delta: float) -> None:
+    limits, records = Limits(epsilon, delta), 100
+    rates = [step / 200 for step in range(200)]
+    risks = [(limits.isolated(rate, records) - rate) / (1 - rate) for rate in rates]
+    for place, rate in enumerate(rates):
+        assert max(0.0, *risks[: place + 1]) <= limits.risk_isolated(rate, records) + 1e-12
+    at_the_end = max(0.0, risks[-1])
+    assert at_the_end < max(risks), "the limit at the end of the interval alone would be too small"

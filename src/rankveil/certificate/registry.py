@@ -114,10 +114,14 @@ def _loss(certificate: Certificate) -> dict[str, Any]:
     if _has_delta(certificate):
         parameters["delta"] = float(Fraction(certificate.delta or 0))
         shares = sum((Fraction(share.rho or 0) for share in certificate.shares), Fraction(0))
-        if certificate.rho_accounting == "concentrated":
-            parameters["rho"] = float(shares)
+        if certificate.rho_accounting == "gaussian":
+            details.append(
+                f"The release is accounted as Gaussian differential privacy with μ²/2 = {float(shares):.6g}."
+            )
+        elif certificate.beside:  # else the entry would state ε of all that was published, and ρ of a part
+            details.append(f"The release alone has ρ = {float(shares):.6g} of zero-concentrated differential privacy.")
         else:
-            details.append(f"Accounted as Gaussian differential privacy with μ²/2 = {float(shares):.6g}.")
+            parameters["rho"] = float(shares)
     if certificate.meaning is not None:
         details += [
             f"A test between neighbouring tables with {attack.false_positive_percent} % false positives has at most"

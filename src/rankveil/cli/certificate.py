@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import PATH, json_option, print_json, print_table
+from rankveil.cli.output import PATH, harmless, json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from rankveil.certificate import Certificate
@@ -43,7 +43,7 @@ def command(
     """
     from rankveil.certificate.registry import as_yaml
     from rankveil.verify.checks import read_certificate
-    from rankveil.verify.numbers import Fails
+    from rankveil.verify.numbers import Fails, number
     from rankveil.write import CERTIFICATE_NAME
 
     path = release / CERTIFICATE_NAME if release.is_dir() else release
@@ -56,19 +56,28 @@ def command(
             print_json(certificate.model_dump(mode="json"))
         else:
             if certificate.warning:
-                click.echo(certificate.warning)
+                click.echo(harmless(certificate.warning))
             print_table("", ["", ""], [list(fact) for fact in certificate.facts()])
         return
     if as_json and form != "registry":
         raise click.UsageError("--json is for the certificate itself, and for --registry.")
     try:
+        for text in _exact_numbers(certificate):
+            number(text)
         made = _made(certificate, form, author, curator_type)
-    except (ValueError, ArithmeticError):
+    except (ValueError, ArithmeticError, Fails):
         raise click.UsageError(f"{path} cannot be used: a number in it is none.") from None
     if as_json:
         print_json(made)
     else:
         _put(made if isinstance(made, str) else as_yaml(made), out, path)
+
+
+def _exact_numbers(certificate: Certificate) -> list[str | None]:
+    """Of a stranger: 1e999999999 would be computed for hours."""
+    numbers = [certificate.epsilon, certificate.delta, certificate.together]
+    numbers += [text for share in certificate.shares for text in (share.epsilon, share.rho)]
+    return [*numbers, *(each.epsilon for each in certificate.published_accuracy or ())]
 
 
 def _made(certificate: Certificate, form: str, author: str | None, curator_type: str | None) -> str | dict[str, Any]:

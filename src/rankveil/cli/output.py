@@ -64,6 +64,19 @@ def console(*, err: bool = False) -> Console:
     return Console(stderr=err, highlight=False, soft_wrap=False)
 
 
+_ORDERS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # which way texts are read
+_SPELT = {
+    code: chr(code).encode("unicode_escape").decode()
+    for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *_ORDERS)
+    if chr(code) != "\n"
+}
+
+
+def harmless(text: str) -> str:
+    """The text of a stranger, for a terminal: what moves its cursor, hides or turns round other texts is spelt out."""
+    return text.translate(_SPELT)
+
+
 def print_json(content: Any) -> None:
     click.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
@@ -82,7 +95,7 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
         side: Any = "right" if place >= numbers_from else "left"
         table.add_column(header, justify=side, header_style="bold", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))  # as it is: a column name may look like markup
+        table.add_row(*(Text(harmless(cell)) for cell in row))  # no markup: a column name may look like it
     console().print(table)
 
 

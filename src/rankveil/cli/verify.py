@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rankveil.cli.output import PATH, json_option, print_json, print_table
+from rankveil.cli.output import PATH, harmless, json_option, print_json, print_table
 from rankveil.cli.run import EXIT_CODES
 
 _NOT_VERIFIED = 3
@@ -70,7 +70,9 @@ def command(
         rows = [["holds" if check.holds else "FAILS", check.check, check.detail] for check in result.checks]
         print_table("", ["", "check", ""], rows)
         if result.certificate is not None:
-            click.echo(f"\nThe certificate says: {result.certificate.statement}")
+            read = result.certificate
+            said = " ".join([read.statement, *([read.in_all] if read.in_all else [])]).replace("\n", " ")
+            click.echo(f"\nThe certificate says: {harmless(said)}")
         failed = sum(not check.holds for check in result.checks)
         click.echo("Verified." if result.verified else f"NOT VERIFIED: {failed} of {len(result.checks)} checks fail.")
     if not result.verified:

@@ -45,7 +45,7 @@ def _not_a_truth_value(value: object) -> object:
 
 def _printable(text: str) -> str:
     if not text.isprintable() or not text.strip():
-        raise ValueError("must be one line of text")
+        raise ValueError("must be one line of text, without signs that cannot be seen")
     return text.strip()
 
 

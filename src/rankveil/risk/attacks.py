@@ -36,6 +36,10 @@ CONTROL_SHARE = 0.2
 SHADOWS = 400
 SHADOW_ROWS = 200
 MOST_TARGETS = 20_000
+_PUBLIC = (
+    " Public columns are known to everyone: they help to infer others, and else they are left out. Where people differ"
+    " in them, ε sets no limit on what is found about one beside the other."
+)
 
 Progress = Callable[[str], None]
 
@@ -81,19 +85,28 @@ def risk(
         limits = Limits.of_replaced(*budget, plan.unit)
 
     on, tested = _sides(given, plan, held_out, control_share, targets, seed, sampler, progress)
-    space = Space(given.held.schema, on.released, on.members, on.others)
+    whole, on = on, on.protected
+    space = Space(on.released.schema, on.released, on.members, on.others)
+    # Neighbours agree on public columns, and others differ from members there: no theorem compares them.
+    public = len(on.released.schema.columns) < len(given.held.schema.columns)
+    tested += _PUBLIC if public else ""
+    beside = None if public else limits
     progress("singling out")
-    attacks = list(singling_out(on, targets, limits, sampler))
+    attacks = list(singling_out(on, targets, beside, sampler))
     skipped = _aligned(given, method, certificate, attacks, targets, limits, sampler, progress)
-    if len(given.held.schema.columns) > 1:
+    if space.count > 1:
         progress("linking halves of records")
-        attacks.append(linkability(on, space, limits, sampler))
-        progress("guessing columns from all others")
-        attacks += inference(on, space, limits, sampler)
+        attacks.append(linkability(on, space, beside, sampler))
     else:
-        skipped["linkability and inference"] = "the release has one column"
+        skipped["linkability"] = "one column is protected"
+    if len(given.held.schema.columns) > 1:
+        progress("guessing columns from all others")
+        all_columns = Space(given.held.schema, whole.released, whole.members, whole.others) if public else space
+        attacks += inference(whole, all_columns, beside, sampler)
+    else:
+        skipped["inference"] = "the release has one column"
     progress("looking for the nearest records")
-    nearest = nearest_records(on, space, limits, sampler)
+    nearest = nearest_records(on, space, beside, sampler)
     return Risk(
         method=method.name,
         differentially_private=method.differentially_private,
@@ -224,4 +237,7 @@ def _membership(
         if done % 20 == 0:
             progress(f"membership: {done} of {of} releases")
 
-    return membership(held, plan, releases=shadows, rows=rows, seed=seed, told=told)
+    found = membership(held, plan, releases=shadows, rows=rows, seed=seed, told=told)
+    if found is None:
+        skipped["membership"] = "nobody's protected values obey the rules beside the public ones of the exposed person"
+    return found

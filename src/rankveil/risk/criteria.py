@@ -26,7 +26,7 @@ from rankveil.noise import Sampler
 from rankveil.risk.distances import NEARLY, Places, Space, between, far, slices
 from rankveil.risk.limits import Limits
 from rankveil.risk.parts import Sides
-from rankveil.risk.rates import Rate, beyond
+from rankveil.risk.rates import Rate
 from rankveil.risk.results import AttackRisk
 
 TOLERANCE = 0.05
@@ -49,16 +49,8 @@ def singling_out(on: Sides, guesses: int, limits: Limits | None, sampler: Sample
     for attack, conditions in made.items():
         if conditions:
             members, others = (Rate(hits, len(conditions)) for hits in _isolated(on, conditions))
-            yield AttackRisk(
-                "singling out", attack, members, others, blind, _limit(limits, others, on.count), on_file=on.on_file
-            )
-
-
-def _limit(limits: Limits | None, others: Rate, records: int) -> float | None:
-    if limits is None:
-        return None
-    most = others.between()[1]
-    return max(0.0, beyond(limits.isolated(most, records), most))
+            limit = None if limits is None else limits.risk_isolated(others.between()[1], on.count)
+            yield AttackRisk("singling out", attack, members, others, blind, limit, on_file=on.on_file)
 
 
 def _isolated(on: Sides, conditions: list[Guess]) -> tuple[int, int]:

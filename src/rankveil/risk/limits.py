@@ -59,6 +59,15 @@ class Limits:
         """How often a guess isolates one of so many members, where it isolates one of as many others so often."""
         return min(1.0, (_exp(self.epsilon) * others + records * self.delta) * _UP, self.share(records))
 
+    def risk_isolated(self, others: float, records: int) -> float:
+        """The same as a share of what was left to succeed on, where others are isolated so often or less often.
+
+        It rises with how often others are until `share` is what holds, and falls from there.
+        """
+        turn = (self.share(records) - records * self.delta) / _exp(self.epsilon)
+        worst = min(others, max(0.0, turn), 1.0)
+        return 1.0 if worst >= 1 else max(0.0, (self.isolated(worst, records) - worst) / (1 - worst))
+
 
 def _exp(exponent: float) -> float:
     return math.exp(min(exponent, 700.0))

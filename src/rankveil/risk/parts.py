@@ -2,11 +2,12 @@
 
 Whole units  A unit is a row or, where the plan protects persons, all rows of a person. Units are drawn, and of each one
              row is attacked, so that attacks on members and on others are equally hard (T55).
+Public       Columns that everyone knows single nobody out and link nothing: attacks of that kind leave them out.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -68,6 +69,16 @@ class Sides:
     @property
     def count(self) -> int:
         return self.members.row_count
+
+    @property
+    def protected(self) -> Sides:
+        """The same people, without their public columns."""
+        return Sides(_protected(self.released), _protected(self.members), _protected(self.others), self.on_file)
+
+
+def _protected(records: Records) -> Records:
+    schema = replace(records.schema, columns=records.schema.protected, stated=())
+    return Records(schema, {name: records.codes[name] for name in schema.names}, records.row_count)
 
 
 def _one_array(rows: pa.Table, name: str) -> pa.Array:

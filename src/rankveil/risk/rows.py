@@ -3,11 +3,11 @@
 The attacker knows which row is the target's, and all records but two: that of the target and that of somebody else in
 the table. Which of the two is the target's is what the release may tell.
     own row      The secret is guessed to be what the row shows.
-    equal rows   In every column the rows that show the same as the target's row are looked up among the known records:
-                 where values stand for clusters, the target's is one of theirs, or lies next to one. All columns
-                 together are a guess; it succeeds if it fits the target's record and no other record of the table.
-Others       The same row, and the record of somebody else: a success there is luck. Target and other change places
-             between two tables that differ in two records: the limit is that of 2ε (T55).
+    equal rows   In every protected column the rows that show the same as the target's row are looked up among the known
+                 records: where values stand for clusters, the target's is one of theirs, or lies next to one. All
+                 columns together are a guess; it succeeds if it fits the target's record and no other of the table.
+Others       The same row, and the record of somebody else: a success there is luck. What is protected of target and
+             other changes places between two tables that differ in two records: the limit is that of 2ε (T55).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _equal_rows(
 ) -> AttackRisk:
     columns = [
         _Column.of(column, original.codes[column.name], released.codes[column.name])
-        for column in original.schema.columns
+        for column in original.schema.protected
     ]
     hits = [0, 0, 0]
     somewhere = sampler.below(original.row_count, len(chosen))

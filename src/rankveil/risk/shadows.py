@@ -1,9 +1,9 @@
 """Membership inference on many releases, with and without one person: a lower bound on ε that is certain.
 
 What is done A part of the table is released many times by the plan, and as often with one person replaced, or left out
-             where the plan protects that. The person is the one farthest from all others, whom an attacker would look
-             for; who is there instead is an ordinary person. Half of the releases (the pilot) choose a statistic and a
-             threshold, the other half are counted.
+             where the plan protects that. Public columns stay as they are: neighbours agree on them. The person is the
+             one farthest from all others, whom an attacker would look for; who is there instead is an ordinary person.
+             Half of the releases (the pilot) choose a statistic and a threshold, the other half are counted.
 Guarantee    The bound is larger than the ε of the method with a probability of at most 5 %; a claim that holds is
              contradicted with a probability of at most 1 in 10,000.
 Argument     T43: the event is fixed before the releases that are counted are made. What ε allows: T54.
@@ -73,7 +73,8 @@ class _Pair:
     known: Records  # the table with the target
 
     @classmethod
-    def of(cls, held: Held, plan: Plan, rows: int, sampler: Sampler) -> _Pair:
+    def of(cls, held: Held, plan: Plan, rows: int, sampler: Sampler) -> _Pair | None:
+        """None if there is nobody who could be there instead."""
         units = held.units()
         each = one_of_each(units, sampler)
         # Whole persons, until there are rows enough.
@@ -92,12 +93,17 @@ class _Pair:
             return cls(_World(table, plan), _World(table.some(kept), plan), target, None, row, records)
         if len(outside) == 0:
             outside = each[:count][units[each[:count]] != units[np.flatnonzero(inside)[row]]]
-        candidates = held.some(outside)
-        away = far(space.places(candidates.records()), places, range(space.count)).mean(axis=1)
-        best = int(outside[away.argmin()])  # an ordinary person
+        candidates = _with_public(held.some(outside), table, row).records()
+        obeys = np.ones(len(outside), np.bool_)
+        for rule in held.schema.checks:
+            obeys &= rule.holds(candidates.codes)
+        if not obeys.any():
+            return None
+        away = far(space.places(candidates), places, range(space.count)).mean(axis=1)
+        best = int(outside[np.where(obeys, away, np.inf).argmin()])  # an ordinary person
         others = np.flatnonzero(units == units[best])[: len(its_rows)]
-        without = _replaced(table, its_rows, held.some(others))
-        instead = held.some(np.array([best])).records()
+        without = _replaced(table, its_rows, _with_public(held.some(others), table, row))
+        instead = _with_public(held.some(np.array([best])), table, row).records()
         return cls(_World(table, plan), _World(without, plan), target, instead, row, records)
 
     def statistics(self, released: Records, space: Space, *, aligned: bool) -> dict[str, float]:
@@ -170,6 +176,16 @@ def _most_exposed(places: Places, whose: NDArray[np.int64]) -> int:
     return int(distances.min(axis=1).argmax())
 
 
+def _with_public(others: Held, table: Held, row: int) -> Held:
+    """Rows of others with the public values of one row of the table."""
+    rows = others.rows
+    for column in table.schema.columns:
+        if not column.protected:
+            value = table.rows.column(column.name).combine_chunks().take(pa.array([row] * rows.num_rows, pa.int64()))
+            rows = rows.set_column(rows.schema.get_field_index(column.name), rows.schema.field(column.name), value)
+    return Held(rows, others.schema)
+
+
 def _replaced(table: Held, rows: NDArray[np.int64], others: Held) -> Held:
     """The table with other rows in these places; rows that are too many go."""
     order = np.arange(table.rows.num_rows)
@@ -193,11 +209,16 @@ def membership(
     rows: int,
     seed: int,
     told: Callable[[int, int], None] = lambda done, of: None,
-) -> Membership:
-    """`releases` in all: a quarter of each table for the pilot, a quarter of each to be counted."""
+) -> Membership | None:
+    """`releases` in all: a quarter of each table for the pilot, a quarter of each to be counted.
+
+    None if, beside the public values of the exposed person, nobody else's obey the rules.
+    """
     method, unit = method_named(plan.release.method), held.schema.unit
     sampler = Sampler(SeededSource(seed))
     pair = _Pair.of(held, plan, max(rows, 4 * (plan.release.k or 1) if method.needs_clusters else 0), sampler)
+    if pair is None:
+        return None
     worlds = (pair.without, pair.with_target)
     space = Space(held.schema, pair.known)
     half, done = max(1, releases // 4), 0

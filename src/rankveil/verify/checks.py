@@ -196,13 +196,15 @@ def read_certificate(path: Path) -> Certificate:
         return Certificate.model_validate_json(text)
     except ValidationError as error:
         places = sorted({".".join(map(str, entry["loc"])) or "the whole" for entry in error.errors()})
-        raise Fails(f"not a certificate of format 1 or {certificates.FORMAT}: {', '.join(places[:5])}") from None
+        raise Fails(
+            f"{path.name} is not a certificate of format 1 or {certificates.FORMAT}: {', '.join(places[:5])}"
+        ) from None
     except Twice as error:
-        raise Fails(str(error)) from None
+        raise Fails(f"{path.name}: {error}") from None
     except FileNotFoundError:
         raise Fails(f"{path.name} is missing") from None
     except (OSError, ValueError, RecursionError):
-        raise Fails("the file is not JSON text") from None
+        raise Fails(f"{path.name} is not JSON text") from None
 
 
 def _format(read: Certificate) -> str:

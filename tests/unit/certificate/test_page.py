@@ -31,6 +31,10 @@ def numbers(text: str) -> set[str]:
     return {number.replace(",", "").rstrip(".") for number in _NUMBER.findall(text)}
 
 
+def test_there_is_a_certificate_of_each_accounting() -> None:
+    assert {certificate_of(case).accounting for case in CASES} == {None, "gaussian", "concentrated"}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_every_figure_of_the_page_stands_in_the_certificate(case: str) -> None:
     certificate = certificate_of(case)

@@ -121,3 +121,13 @@ def test_the_command_writes_both_and_refuses_to_write_beside_the_release(cli: Cl
     assert "synthetic" in cli("certificate", folder).out
     (folder / "certificate.json").write_text("{}")
     assert cli("certificate", folder).code == 2
+
+
+@pytest.mark.parametrize("form", [("--registry", "--author", "A", "--curator-type", "nonprofit"), ("--nist",)], ids=str)
+def test_a_number_that_would_take_hours_is_refused(cli: Cli, tmp_path: Path, form: tuple[str, ...]) -> None:
+    content = json.loads(certificate_of("delta").to_json())
+    shares = [{**content["shares"][0], "rho": "1e999999999"}]
+    for change in ({"epsilon": "1e999999999"}, {"delta": "1e-999999999"}, {"shares": shares}):
+        (tmp_path / "certificate.json").write_text(json.dumps(content | change))
+        ran = cli("certificate", tmp_path, *form)
+        assert (ran.code, "a number in it is none" in ran.err) == (2, True)

@@ -9,17 +9,19 @@ import pyarrow as pa
 import pytest
 
 import rankveil as rv
-from rankveil.declare import Plan, Records
+from rankveil.declare import Plan, Records, encode
 from rankveil.declare.domain import MISSING
+from rankveil.engines import open_table
 from rankveil.errors import PlanError, TableError
 from rankveil.noise import Sampler, SeededSource
-from rankveil.risk.attacks import _held
+from rankveil.risk.attacks import _held, _membership
 from rankveil.risk.criteria import inference, linkability, right, singling_out
 from rankveil.risk.distances import Space, far
 from rankveil.risk.limits import Limits
 from rankveil.risk.parts import Sides, one_of_each, picked, split
 from rankveil.risk.rates import Rate, beyond, risk_between
 from rankveil.risk.rows import of_rows
+from rankveil.risk.shadows import _Pair
 from tests.support import category, integer, plan_text
 
 COLUMNS = {
@@ -187,6 +189,57 @@ def test_the_same_seed_gives_the_same_result_and_says_on_what() -> None:
     held = rv.risk(table, made, plan(), targets=50, shadows=0, held_out=people(300, 9))
     assert "released file itself" in held.tested and held.nearest.on_file
     assert "INTERNAL" in held._repr_html_() and held.membership is None
+
+
+# Public columns, in which nobody is protected and neighbours agree
+
+
+def with_public(method: str, epsilon: str = "0.1", rules: str = "") -> Plan:
+    columns = {**COLUMNS, "zip": integer(5000, more='role = "public"')}
+    return Plan.parse(plan_text(columns, method=method, epsilon=epsilon) + rules)
+
+
+@pytest.mark.parametrize("method", ["synthetic", "laplace"])
+def test_public_columns_neither_single_out_nor_contradict_a_method_that_keeps_its_claim(method: str) -> None:
+    """Each of these people has a place of their own, which is released as it is: that breaks no promise."""
+    draw = sampler().permutation(5001)
+    table = people(200, 1).set_column(4, "zip", pa.array(draw[:200]))
+    others = people(200, 2).set_column(4, "zip", pa.array(draw[200:400]))
+    made = rv.release(table, with_public(method), source=SeededSource(1)).table
+    found = rv.risk(table, made, with_public(method), held_out=others, targets=100, shadows=80, shadow_rows=30)
+    assert found.membership is not None and not found.membership.contradicts
+    assert found.membership.advantage_between[0] <= found.membership.advantage_limit  # type: ignore[operator]
+    one_value = next(each for each in found.attacks if each.attack == "a value of one column")
+    assert one_value.between[0] <= 0.1, "zip alone would find nearly everybody"
+    assert abs(found.nearest.share - 0.5) < 0.3
+    assert "Public columns" in found.tested
+    of_others = [each for each in found.attacks if each.attack not in ("own row", "equal rows")]
+    assert [each.limit for each in of_others] == [None] * len(of_others)
+    assert found.nearest.limit is None
+    assert {each.column for each in found.of("inference")} == set(COLUMNS) - {"zip"}
+
+
+def test_who_is_there_instead_keeps_the_public_values_and_the_rules() -> None:
+    rule = '\n[[rule]]\nwhen = "zip >= 2500"\nthen = "sex = \'f\'"\n'
+    plan = with_public("synthetic", rules=rule)
+    table = people(300, 3)
+    obeying = table.filter([row["sex"] == "f" or row["zip"] < 2500 for row in table.to_pylist()])
+    pair = _Pair.of(_held(obeying, plan), plan, 40, sampler())
+    assert pair is not None
+    one, other = (world.held.rows for world in (pair.with_target, pair.without))
+    assert one["zip"].to_pylist() == other["zip"].to_pylist()
+    assert one.drop(["zip"]).to_pylist() != other.drop(["zip"]).to_pylist()
+    encode(open_table(other), pair.without.held.schema)  # it obeys the plan
+
+
+def test_membership_is_left_out_where_nobody_could_be_there_instead() -> None:
+    rule = '\n[[rule]]\nthen = "pay = zip"\n'
+    plan = with_public("synthetic", rules=rule)
+    zips = list(range(100))
+    table = people(100, 3).set_column(2, "pay", pa.array(zips)).set_column(4, "zip", pa.array(zips))
+    skipped: dict[str, str] = {}
+    assert _membership(_held(table, plan), plan, 40, 20, 0, skipped, lambda stage: None) is None
+    assert "rules" in skipped["membership"]
 
 
 # Refused

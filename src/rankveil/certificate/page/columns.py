@@ -17,14 +17,18 @@ _KINDS = {
     "category": "labels",
 }
 _LONGEST_LABEL = 60  # characters; the whole label stands in certificate.json
-_PLAIN, _DENSE = 16, 30  # lines of columns and figures of accuracy: beyond, letters on paper are smaller
+_PLAIN, _DENSE, _DENSER = 16, 30, 80  # lines that differ between releases: beyond, letters on paper are smaller
+_LETTERS, _USUAL = 100, 400  # of [publication]: that take the place of a line; that are no more than usual
 
 
 def density(certificate: Certificate) -> str:
     """How small letters have to be on paper, for two sheets: by the number of lines that differ between releases."""
     figures = sum(3 + len(each.figures) for each in certificate.published_accuracy or ())
-    lines = len(certificate.columns) + figures
-    return "" if lines <= _PLAIN else "dense" if lines <= _DENSE else "denser"
+    texts = [] if certificate.publication is None else certificate.publication.model_dump(exclude_none=True).values()
+    lengths = [len(certificate.title or ""), *map(len, texts)]
+    letters = max(sum(lengths), 2 * max(lengths))  # a long text stands in one of three columns
+    lines = len(certificate.columns) + figures + max(0, letters - _USUAL) // _LETTERS
+    return "" if lines <= _PLAIN else "dense" if lines <= _DENSE else "denser" if lines <= _DENSER else "denser densest"
 
 
 def columns(certificate: Certificate) -> str:
@@ -58,7 +62,7 @@ def columns(certificate: Certificate) -> str:
         paragraph(
             "What columns are about stands on the screen and in certificate.json, not on paper.", kind="quiet paper"
         )
-        if density(certificate) == "denser" and any(column.label for column in certificate.columns)
+        if density(certificate).startswith("denser") and any(column.label for column in certificate.columns)
         else "",
     )
 

@@ -38,6 +38,7 @@ TERMS = (
         ("differentially private", "differential privacy"),
         "made at random in such a way that no single row changes by much what may come out; ε says by how much.",
     ),
+    Term("digit", ("digit", "digits"), "one of the ten signs that numbers are made of."),
     Term(
         "dry run", ("dry run",), "a look at what a plan would do, before a release and without the values of the table."
     ),

@@ -13,7 +13,8 @@ from rankveil.meaning import LARGE
 from rankveil.published_accuracy import AccuracyFigure
 
 _ROWS_OF = {
-    "synthetic": "The rows are made up: they were drawn from counts with noise. No row is that of a person.",
+    "synthetic": "The rows are made up: they were drawn from counts with noise. No row is that of a person; by chance"
+    " one may be like it.",
     "aligned": "Every row still belongs to one record of the table. Its values were changed at random.",
     "laplace": "Every row still belongs to one record of the table. Each of its values got noise of its own.",
     "unlinked": "Each column was put in a random order of its own: values side by side do not belong together.",
@@ -122,7 +123,8 @@ def meaning(certificate: Certificate) -> str:
     sentences = [
         f"ε (epsilon) says how much the release can depend on one {one}: the smaller, the better.",
         f"Think of an attacker who knows all other rows, and guesses {what}.",
-        f"With the release, the odds between two guesses change by a factor of at most {found.odds_factor}{extra}.",
+        "With the release, the odds between two guesses change by a factor of at most"
+        f" {_grouped(found.odds_factor)}{extra}.",
         "If two guesses were equally likely before, the better one is right in at most"
         f" {found.best_guess_percent} % of cases; a coin is right half the time.",
     ]
@@ -154,6 +156,11 @@ def meaning(certificate: Certificate) -> str:
             kind="quiet",
         ),
     )
+
+
+def _grouped(factor: str) -> str:
+    """With a comma after every three digits, where there are many."""
+    return f"{int(factor):,}" if factor.isdecimal() else factor
 
 
 def limits(certificate: Certificate) -> str:
