@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-_MOST_COLUMNS = 60
+_MOST_COLUMNS = 60  # that are compared with all others
+_NEAR = 5  # columns apart: so are those that follow from others in wide tables
 _ROWS_PER_VALUE = 20  # of the column that decides
 _FEWEST_OTHERS = 10  # rows beside the most common value of the one that is decided
 _MOST_BANDS = 20
@@ -45,12 +46,14 @@ class Decisions:
     """Which columns decide which, while rows are read."""
 
     def __init__(self, columns: Mapping[str, Few]) -> None:
-        self.columns = dict(list(columns.items())[:_MOST_COLUMNS])
+        self.columns = dict(columns)
+        places = {name: place for place, name in enumerate(self.columns)}
         self._counts = {name: np.zeros(len(few.texts) + 1, np.int64) for name, few in self.columns.items()}
         self._seen = {
             (first, second): np.zeros((len(self.columns[first].texts) + 1, len(self.columns[second].texts) + 1), bool)
             for first, second in permutations(self.columns, 2)
             if len(self.columns[first].texts) >= len(self.columns[second].texts) > 1
+            and (max(places[first], places[second]) < _MOST_COLUMNS or abs(places[first] - places[second]) <= _NEAR)
         }
 
     def add(self, texts: Mapping[str, pa.Array]) -> None:
@@ -73,7 +76,9 @@ class Decisions:
             ]
             for first in sorted(deciding, key=lambda name: len(self.columns[name].texts)):
                 alike = (second, first) in self._seen
-                said = None if alike and order.index(first) > order.index(second) else self._said(first, second)
+                said = self._said(first, second)
+                if alike and order.index(first) > order.index(second) and self._said(second, first) is not None:
+                    continue  # of two that decide each other the first one does
                 if said is not None:
                     found[second] = said
                     break
