@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankveil.certificate import ColumnNote
-from rankveil.engines.arrays import is_text, null_of
+from rankveil.engines.arrays import decoded, is_text, null_of
 
 _ISO_DATE = "%Y-%m-%d"
 
@@ -27,8 +27,7 @@ class Inspection:
     labels: set[str] = field(default_factory=set)
 
     def see(self, array: pa.Array) -> None:
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+        array = decoded(array)
         labelled = self.note.lower is None or self.note.upper is None
         may_be_a_label = labelled and not self.note.null  # the empty text, where nothing may be missing
         if self.of_texts and is_text(array.type) and not may_be_a_label:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -244,6 +245,27 @@ def test_the_levels_of_a_categorical_are_its_labels_in_their_order() -> None:
     release(frame, rv.draft(frame).confirm())
 
 
+def test_lists_of_polars_are_labels_and_enums_are_in_their_order() -> None:
+    steps = pl.Series(["b", "c", "b"] * 9, dtype=pl.Enum(["c", "a", "b"]))
+    words = pl.Series(["x", None, "y"] * 9, dtype=pl.Categorical)
+    person = pl.Series([f"p{row // 2:02}" for row in range(27)], dtype=pl.Categorical)
+    ages = pl.Series(["30", "41", "30"] * 9, dtype=pl.Categorical)
+    frame = pl.DataFrame({"steps": steps, "words": words, "person": person, "age": ages})
+    columns = draft_of(open_table(frame)).plan().columns
+    assert (columns["steps"].kind, columns["steps"].categories) == ("ordinal", ("c", "a", "b"))  # type: ignore[union-attr]
+    assert (columns["words"].kind, columns["words"].categories) == ("category", ("x", "y"))  # type: ignore[union-attr]
+    said = {"steps": columns["steps"], "words": columns["words"], "person": {"kind": "drop"}}
+    content = {
+        name: each if isinstance(each, dict) else each.model_dump(exclude_none=True) for name, each in said.items()
+    }
+    for entry in content.values():
+        entry.pop("unconfirmed", None)
+    content["age"] = {"kind": "integer", "lower": 0, "upper": 120}
+    plan = rv.Plan(release={"epsilon": 1}, privacy={"person": "person", "rows_per_person": 2}, columns=content)
+    made = release(frame, plan).table
+    assert made.columns == ["steps", "words", "age"]
+
+
 def test_a_mark_or_nothing_says_something() -> None:
     assert "says nothing" not in made(x=["X", None] * 20).text()
     assert "says nothing" in made(x=["X", "X"] * 20).text()
@@ -413,3 +435,16 @@ def test_repeated_lists_and_stems_are_written_once_and_mean_the_same() -> None:
     assert short.count('"green"') == 1 < long.count('"green"')
     assert '[columns."like_*"]' in short
     assert Plan.parse(short).over(columns).columns == Plan.parse(long).columns
+
+
+def test_frames_that_cannot_be_read_are_refused_by_what_is_wrong_with_them() -> None:
+    twice = pd.DataFrame([[1, 2]] * 30, columns=["a", "a"])
+    strange = pd.DataFrame({"a": [1] * 30, "b": [1 + 2j] * 30})
+    for frame, said in (
+        (twice, "columns 1 and 2 have the same name"),
+        (strange, "column 2 is of the type complex128"),
+        (strange["a"], "A Series cannot be read as a table"),
+        (pl.Series("a", [1, 2]), "A Series cannot be read as a table"),
+    ):
+        with pytest.raises(rv.RankveilError, match=said):
+            rv.draft(frame)
