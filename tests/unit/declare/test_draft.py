@@ -378,6 +378,15 @@ def test_bands_follow_from_ages_also_where_another_column_has_marks_between_thou
     assert plan.columns["band"].derived is not None  # type: ignore[union-attr]
 
 
+def test_bands_of_a_number_follow_from_it_though_few_rows_have_each_number() -> None:
+    ages = [18 + (row * 7) % 80 for row in range(400)]
+    bands = ["18-29" if age < 30 else "30-59" if age < 60 else "60+" for age in ages]
+    chance = ["north" if age % 2 else "south" for age in ages]
+    plan = made(age=ages, band=bands, part=chance).plan()  # type: ignore[arg-type]
+    assert plan.columns["band"].derived is not None  # type: ignore[union-attr]
+    assert plan.columns["part"].derived is None  # type: ignore[union-attr]
+
+
 def test_neighbours_decide_each_other_also_in_wide_tables() -> None:
     rng = random.Random(1)
     columns: dict[str, list[object]] = {f"q{n}": [rng.randrange(4) for _ in range(400)] for n in range(80)}

@@ -69,24 +69,22 @@ class Decisions:
         """For each column that another decides: what the plan says of it."""
         order, found = list(self.columns), dict[str, Said]()
         for second in order:
-            deciding = [
-                first
-                for first, other in self._seen
-                if other == second and first not in found and self._hardly_chance(first, second)
-            ]
+            deciding = [first for first, other in self._seen if other == second and first not in found]
             for first in sorted(deciding, key=lambda name: len(self.columns[name].texts)):
                 alike = (second, first) in self._seen
                 said = self._said(first, second)
+                if said is None or not self._hardly_chance(first, second, said):
+                    continue
                 if alike and order.index(first) > order.index(second) and self._said(second, first) is not None:
                     continue  # of two that decide each other the first one does
-                if said is not None:
-                    found[second] = said
-                    break
+                found[second] = said
+                break
         return found
 
-    def _hardly_chance(self, first: str, second: str) -> bool:
+    def _hardly_chance(self, first: str, second: str, said: Said) -> bool:
+        """Of bands, each has to have enough rows; else each value."""
         counts = self._counts[second]
-        rows, values = int(counts.sum()), len(self.columns[first].texts)
+        rows, values = int(counts.sum()), len(said.get("bands", self.columns[first].texts))
         return rows >= _ROWS_PER_VALUE * values and rows - int(counts.max()) >= _FEWEST_OTHERS
 
     def _said(self, first: str, second: str) -> Said | None:
