@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from rankveil.certificate import Certificate, ColumnNote
 from rankveil.engines import Table
-from rankveil.engines.arrays import is_text, null_of
+from rankveil.engines.arrays import decoded, is_text, null_of
 from rankveil.engines.spelling import number_texts
 from rankveil.errors import OutputError
 from rankveil.formats.into import Target
@@ -68,8 +68,7 @@ def _typed_batches(certificate: Certificate, tables: Sequence[Table], schema: pa
 
 
 def _typed(array: pa.Array, note: ColumnNote, kind: pa.DataType, decimal: str) -> pa.Array:
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = decoded(array)
     if is_text(array.type):  # a text file writes missing as an empty field
         array = pc.if_else(pc.equal(array, ""), null_of(array.type), array)
         if note.kind == "date":

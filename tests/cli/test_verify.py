@@ -133,6 +133,20 @@ def test_a_release_of_typed_columns_verifies(made: Callable[..., Path], tmp_path
     assert checked(folder) == {}
 
 
+def test_an_empty_text_is_a_label_where_the_plan_lists_it_and_missing_elsewhere(
+    made: Callable[..., Path], tmp_path: Path
+) -> None:
+    columns = {"age": COLUMNS["age"], "job": category(["", "cook", "smith"])}
+    table = pa.table({"age": [1, 2, None, 4] * 20, "job": ["", "cook", "smith", ""] * 20})
+    papq.write_table(table, tmp_path / "people.parquet")
+    folder = made(table=tmp_path / "people.parquet", plan=plan_for(columns=columns))
+    assert checked(folder) == {}
+    shutil.rmtree(folder)
+    (tmp_path / "people.csv").write_text("age,job\n" + "1,cook\n2,\nNA,smith\n4,\n" * 20)
+    read = 'null_values = ["NA"]'
+    assert checked(made(table=tmp_path / "people.csv", plan=plan_for(columns=columns, table=read))) == {}
+
+
 def test_an_unusual_separator_and_a_single_column_verify(made: Callable[..., Path], tmp_path: Path) -> None:
     table = people().select(["age", "money"])
     columns = {name: COLUMNS[name] for name in ("age", "money")}

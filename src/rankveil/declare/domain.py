@@ -47,14 +47,13 @@ from rankveil.declare.reading import (
     Read,
     day_number,
     encode_labels,
-    plain,
     read_days,
     read_numbers,
     take_labels,
     texts_of,
     unescaped,
 )
-from rankveil.engines.arrays import text_array, value_array
+from rankveil.engines.arrays import decoded, text_array, value_array
 from rankveil.engines.spelling import FALSE_TEXTS, PLAIN, TRUE_TEXTS, Marks
 from rankveil.errors import PlanError
 from rankveil.taxonomy import Taxonomy, flat_taxonomy, prefix_taxonomy, read_taxonomy
@@ -321,7 +320,7 @@ class Nominal:
 
     def _encode(self, array: pa.Array, labels: tuple[str, ...], null_tokens: tuple[str, ...]) -> Encoded:
         if self.boolean and not pa.types.is_boolean(array.type):
-            lowered = pc.utf8_lower(texts_of(plain(array).cast(pa.string())))
+            lowered = pc.utf8_lower(texts_of(decoded(array).cast(pa.string())))
             synonyms = dict.fromkeys(TRUE_TEXTS, 1) | dict.fromkeys(FALSE_TEXTS, 0)
             found = pc.index_in(lowered, value_set=text_array(list(synonyms)))
             truth = pc.take(value_array(np.array(list(synonyms.values()))), found)

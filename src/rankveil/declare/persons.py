@@ -22,10 +22,10 @@ import numpy as np
 import pyarrow as pa
 
 from rankveil.declare.dataset import Dataset, Encoding
-from rankveil.declare.reading import plain, texts_of
+from rankveil.declare.reading import texts_of
 from rankveil.declare.schema import Column, Schema, Tally, encode_batch, refuse_misfits
 from rankveil.engines import silent
-from rankveil.engines.arrays import value_array, values_of, without
+from rankveil.engines.arrays import decoded, value_array, values_of, without
 from rankveil.engines.content import Words, mixed, text_words
 from rankveil.engines.engine import no_meter
 from rankveil.errors import DomainError
@@ -61,7 +61,7 @@ def limited(dataset: Dataset, source: RandomSource) -> Iterator[Dataset]:
 
 def persons_of(schema: Schema, batch: pa.RecordBatch) -> pa.Array:
     """Whose the rows are, as text without white space around it; null where nobody is named."""
-    texts = texts_of(plain(batch.column(schema.unit.person)))
+    texts = texts_of(decoded(batch.column(schema.unit.person)))
     return without(texts.cast(pa.large_string()), ("", *schema.columns[0].null_tokens))
 
 
@@ -143,7 +143,7 @@ def _columns(schema: Schema) -> list[str]:
 
 def _movable(array: pa.Array) -> pa.Array:
     """The same values in a form whose rows Arrow can pick."""
-    array = plain(array)
+    array = decoded(array)
     return array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rankveil.engines.arrays import (
     among,
+    decoded,
     filled,
     is_text,
     null_of,
@@ -75,11 +76,6 @@ class Read:
     ambiguous: int = 0
 
 
-def plain(array: pa.Array) -> pa.Array:
-    """Without dictionary encoding."""
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-
-
 def texts_of(array: pa.Array) -> pa.Array:
     """Texts without white space around them, whatever the array holds."""
     if pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
@@ -91,7 +87,7 @@ def texts_of(array: pa.Array) -> pa.Array:
 
 def read_numbers(array: pa.Array, null_tokens: tuple[str, ...], marks: Marks = PLAIN) -> Read:
     """Numbers as int64 or float64."""
-    array = plain(array)
+    array = decoded(array)
     unreadable = ambiguous = 0
     if is_text(array.type):
         array, unreadable, ambiguous = _parse_numbers(texts_of(array), null_tokens, marks)
@@ -142,7 +138,7 @@ def _parse_plain_numbers(texts: pa.Array) -> tuple[pa.Array, int]:
 
 def read_days(array: pa.Array, date_format: str, null_tokens: tuple[str, ...]) -> Read:
     """Days since 1970-01-01."""
-    array = plain(array)
+    array = decoded(array)
     unreadable = 0
     if is_text(array.type):
         texts = without(texts_of(array), null_tokens)

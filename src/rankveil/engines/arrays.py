@@ -51,6 +51,15 @@ def null_of(kind: pa.DataType) -> pa.Scalar:
     return pa.nulls(1, kind)[0]
 
 
+def decoded(array: pa.Array) -> pa.Array:
+    """Without dictionary encoding. Of lists of views, as polars hands categoricals over, Arrow cannot pick."""
+    if not pa.types.is_dictionary(array.type):
+        return array
+    if isinstance(array, pa.DictionaryArray) and pa.types.is_string_view(array.type.value_type):
+        array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.large_string()))
+    return array.dictionary_decode()
+
+
 def among(texts: pa.Array, values: Sequence[str]) -> pa.Array:
     """Which texts are one of these."""
     return pc.is_in(texts, value_set=text_array(values, texts.type))

@@ -9,7 +9,7 @@ Argument     Arrow checks every buffer, offset and index against the memory ther
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
@@ -88,8 +88,8 @@ def _open_memory(source: object) -> Table:
         elif isinstance(source, pa.RecordBatch):
             table, kind = pa.Table.from_batches([source]), "arrow"
         elif library == "pandas" and hasattr(source, "columns"):
-            table, kind = pa.Table.from_pandas(_without_guessing(source), preserve_index=False), "pandas"
-        elif hasattr(source, "__arrow_c_stream__"):
+            table, kind = _of_pandas(source), "pandas"
+        elif hasattr(source, "__arrow_c_stream__") and not hasattr(source, "to_frame"):  # a series is no table
             _check_before(source)
             table, kind = pa.table(source), "polars" if library == "polars" else "arrow"
         else:
@@ -139,6 +139,30 @@ def _check_held(table: Table, held: pa.Table) -> None:
         table.rebuild(held.schema.empty_table())
 
 
+def _of_pandas(frame: Any) -> pa.Table:
+    if not frame.columns.is_unique:
+        _refuse_twice("in memory", [str(name) for name in frame.columns])
+    frame = _without_guessing(frame)
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError):
+        place = next((place for place in range(frame.shape[1]) if not _known_to_arrow(frame.iloc[:, [place]])), None)
+        if place is None:
+            raise
+        raise TableError(
+            f"Table in memory: column {place + 1} is of the type {frame.dtypes.iloc[place]}, which cannot be read.",
+            remedy="Leave it out, or turn it into texts, numbers or days.",
+        ) from None
+
+
+def _known_to_arrow(frame: Any) -> bool:
+    try:
+        pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError):
+        return False
+    return True
+
+
 def _without_guessing(frame: Any) -> Any:
     """A pandas frame whose columns of Python objects hold texts, or days, each made from its own value alone.
 
@@ -146,8 +170,6 @@ def _without_guessing(frame: Any) -> Any:
     value is read: one record with more decimals, or another time zone, would change the others. Days beside texts are
     turned into something that no kind of column takes, for their text might be read by the format of the texts.
     """
-    if not frame.columns.is_unique:
-        return frame
     objects = [name for name in frame.columns if _holds_objects(frame[name].dtype)]
     if not objects:
         return frame
@@ -176,12 +198,16 @@ def check_names(table: Table) -> None:
     if any(not name.strip() for name in names):
         position = next(place for place, name in enumerate(names, start=1) if not name.strip())
         raise TableError(f"Table {table.name}: column {position} has no name.", remedy="Name it in the header line.")
+    _refuse_twice(table.name, names)
+
+
+def _refuse_twice(table: str, names: Sequence[str]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         first = names.index(twice[0])
         # By position: in a file without a header line the first row stands in the place of the names.
         raise TableError(
-            f"Table {table.name}: {len(twice)} column name(s) occur twice; columns {first + 1} and"
+            f"Table {table}: {len(twice)} column name(s) occur twice; columns {first + 1} and"
             f" {names.index(twice[0], first + 1) + 1} have the same name.",
             remedy="Give every column a name of its own, and check that the first line is the header.",
         )

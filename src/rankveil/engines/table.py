@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from rankveil.engines.arrays import decoded
 from rankveil.engines.dialect import Dialect
 from rankveil.formats import FORMATS, Format, Part, Stored
 from rankveil.formats.damaged import reading
@@ -109,7 +110,7 @@ class Table:
         for name in self.schema.names:
             chunks = [batch.column(name) for batch in self.batches([name])]
             joined = pa.chunked_array(chunks, self.schema.field(name).type).combine_chunks()
-            joined = joined.dictionary_decode() if pa.types.is_dictionary(joined.type) else joined
+            joined = decoded(joined)
             digest.update(f"\0{name}\0{len(joined)}\0".encode())
             sink = pa.BufferOutputStream()
             flat = pa.concat_arrays([joined]) if isinstance(joined, pa.Array) else joined

@@ -17,7 +17,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
 from rankveil.certificate import Certificate, ColumnNote
-from rankveil.engines.arrays import is_text, null_of
+from rankveil.engines.arrays import decoded, is_text, null_of
 from rankveil.errors import EstimateError
 from rankveil.estimate.values import Ends, Floats, Values
 from rankveil.measure.budget import Price
@@ -141,8 +141,7 @@ def _check(path: Path, sha256: str) -> None:
 
 def _values(array: pa.Array, note: ColumnNote, decimal: str) -> Values:
     """A column by what the certificate says of it."""
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = decoded(array)
     if is_text(array.type):
         array = pc.if_else(pc.equal(array, ""), null_of(array.type), array)
     if note.kind == "date":

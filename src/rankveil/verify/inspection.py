@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rankveil.certificate import ColumnNote
-from rankveil.engines.arrays import is_text, null_of
+from rankveil.engines.arrays import decoded, is_text, null_of
 
 _ISO_DATE = "%Y-%m-%d"
 
@@ -21,18 +21,20 @@ class Inspection:
 
     note: ColumnNote
     decimal: str = "."  # the decimal mark of a text file
+    of_texts: bool = True  # a text file, in which an empty field is a missing value and no label
     missing: int = 0
     outside: int = 0
     labels: set[str] = field(default_factory=set)
 
     def see(self, array: pa.Array) -> None:
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        if is_text(array.type):  # a release writes missing as an empty field
+        array = decoded(array)
+        labelled = self.note.lower is None or self.note.upper is None
+        may_be_a_label = labelled and not self.note.null  # the empty text, where nothing may be missing
+        if self.of_texts and is_text(array.type) and not may_be_a_label:
             array = pc.if_else(pc.equal(array, ""), null_of(array.type), array)
         self.missing += array.null_count
         array = array.drop_null()
-        if self.note.lower is None or self.note.upper is None:
+        if labelled:
             if len(self.labels) <= self._most_labels:
                 self.labels.update(map(str, pc.unique(array).to_pylist()))
         elif self.note.kind == "date":

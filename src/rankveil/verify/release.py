@@ -159,7 +159,8 @@ def contents(read: Certificate, path: Path) -> str:
     files = [opened(read, file) for file in certified_files(read, path)]
     common = set(files[0].schema.names).intersection(*(table.schema.names for table in files))
     decimal = "." if read.release is None else read.release.decimal
-    inspections = [Inspection(column, decimal) for column in read.columns if column.name in common]
+    of_texts = files[0].of_texts
+    inspections = [Inspection(column, decimal, of_texts) for column in read.columns if column.name in common]
     rows = 0
     for batch in chain.from_iterable(table.batches() for table in files):
         rows += batch.num_rows

@@ -23,10 +23,9 @@ import pyarrow.compute as pc
 from rankveil.declare import Column, Plan, declare
 from rankveil.declare.domain import DEFAULT_NULL_TOKENS, Codes, Grid, Nominal, domain_of
 from rankveil.declare.entries import ColumnEntry, DropColumn
-from rankveil.declare.reading import plain
 from rankveil.declare.schema import Misfits, encode_batch
 from rankveil.engines import Table
-from rankveil.engines.arrays import without
+from rankveil.engines.arrays import decoded, without
 from rankveil.errors import RankveilError
 from rankveil.web.budget import open_dialect
 from rankveil.web.home import State, Working
@@ -102,7 +101,7 @@ def labels_found(working: Working, name: str) -> list[str]:
     try:
         table = open_dialect(working, Path(state.table))
         for batch in _first_rows(table, [name]):
-            texts = plain(batch.column(0)).cast(pa.string())
+            texts = decoded(batch.column(0)).cast(pa.string())
             found.update(text for text in pc.unique(without(texts, tokens)).to_pylist() if text is not None)
             if len(found) > MOST_LABELS:
                 return []

@@ -262,6 +262,45 @@ def test_an_order_with_codes_for_missing_becomes_a_range_with_special_values(tmp
     assert entry.value_labels == {"1": "rung 1", "2": "rung 2", "3": "rung 3", "-9": "refused"}
 
 
+def test_a_range_with_labels_at_its_ends_is_a_range_and_a_list_of_codes_is_a_list(tmp_path: Path) -> None:
+    def code(value: int, label: str, more: str = "") -> str:
+        return f"<catgry{more}><catValu>{value}</catValu><labl>{label}</labl></catgry>"
+
+    def var(name: str, ends: tuple[int, int], *codes: str, more: str = "") -> str:
+        limits = f'<valrng><range min="{ends[0]}" max="{ends[1]}"/></valrng>'
+        return f'<var name="{name}" intrvl="discrete"{more}>{limits}{"".join(codes)}</var>'
+
+    agree = var("agree", (1, 7), code(1, "not at all"), code(7, "fully"))
+    age = var("age", (18, 97), code(97, "97 and older"), code(99, "no answer", ' missing="Y"'))
+    party = var("party", (1, 9), code(1, "A"), code(2, "B"), code(9, "C"), more=' nature="nominal"')
+    sex = var("sex", (1, 2), code(1, "m"), code(2, "f"))
+    table = {"agree": [*range(1, 8)] * 10, "age": [18, 40, 97, 99, 20, 21, 22] * 10}
+    table |= {"party": [1, 2, 9, 1, 1, 1, 1] * 10, "sex": [1, 2, 1, 2, 1, 2, 1] * 10}
+    made, plan = drafted(pa.table(table), ddi(tmp_path, agree, age, party, sex))
+    agree_said, age_said = plan.columns["agree"], plan.columns["age"]
+    assert (agree_said.kind, agree_said.lower, agree_said.upper) == ("integer", 1, 7)
+    assert (age_said.kind, age_said.lower, age_said.upper, age_said.special) == ("integer", 18, 97, (99,))
+    assert (plan.columns["party"].kind, plan.columns["sex"].kind) == ("category", "category")
+    assert not any(column.guessed for column in made.columns)
+
+
+def test_the_title_of_the_study_and_labels_with_markup_are_read_as_archives_write_them(tmp_path: Path) -> None:
+    head = "<citation><titlStmt><titl>{}</titl></titlStmt></citation>"
+    about = f"<docDscr>{head.format('DDI of it')}</docDscr><stdyDscr>{head.format('The Study')}</stdyDscr>"
+    label = "<labl>Age <emph>in years</emph>, at <hi>birthday</hi></labl>"
+    cube = '<nCube name="c"><labl>by sex</labl><dmns rank="1" varRef="V1"/></nCube>'
+    group = (
+        '<catgryGrp catgry="C1" missing="Y"><labl>asked</labl></catgryGrp><catgry ID="C1"><labl>no code</labl></catgry>'
+    )
+    ends = '<valrng><range UNITS="INT" minExclusive="0" maxExclusive="120"/></valrng>'
+    var = f'<var ID="V1" name="age" intrvl="contin" dcml="0">{label}{ends}{group}</var>'
+    found = book(tmp_path, "book.xml", XML.replace("<dataDscr>", about + "<dataDscr>").format(cube + var))
+    read = read_codebook(found, ["age"]).variables["age"]
+    assert read.label == "Age in years, at birthday"
+    assert (read.lower, read.upper, read.codes) == (0, 120, ())
+    assert "The Study" in read.place and "DDI of it" not in read.place
+
+
 def test_a_table_that_holds_labels_in_the_place_of_codes_gets_labels(tmp_path: Path) -> None:
     codes = "".join(
         f"<catgry><catValu>{code}</catValu><labl>{word}</labl></catgry>" for code, word in ((1, "f"), (2, "m"))
@@ -373,6 +412,45 @@ def test_sdv_metadata_of_one_table_among_tables_and_a_sequence_key(tmp_path: Pat
     assert plan.privacy.unconfirmed == ("rows_per_person",)
     assert (plan.columns["x"].kind, plan.columns["mail"].kind) == ("ordinal", "drop")
     assert set(plan.guesses) == {"[privacy]"}
+
+
+def test_sdv_metadata_of_several_tables_are_read_by_the_name_of_the_file(tmp_path: Path) -> None:
+    guests = {"primary_key": "mail", "columns": {"mail": {"sdtype": "email"}, "hotel": {"sdtype": "id"}}}
+    hotels = {"columns": {"hotel": {"sdtype": "id"}, "mail": {"sdtype": "email"}, "city": {"sdtype": "categorical"}}}
+    content = {"METADATA_SPEC_VERSION": "V1", "tables": {"guests": guests, "hotels": hotels}, "relationships": []}
+    path = book(tmp_path, "v1.json", content)
+    read = read_codebook(path, ["mail", "hotel", "later"], table="guests.csv.gz")
+    assert {name: each.why for name, each in read.variables.items()} == {
+        "mail": "SDV metadata call it a key",
+        "hotel": "SDV metadata call it an identifier",
+    }
+    with pytest.raises(CodebookError, match="describe 2 tables"):
+        read_codebook(path, ["mail", "hotel", "later"], table="other.csv")
+
+
+def test_a_data_dictionary_of_redcap_is_read_as_its_export_is_written(tmp_path: Path) -> None:
+    head = (
+        "Variable / Field Name,Field Type,Field Label,"
+        '"Choices, Calculations, OR Slider Labels",Text Validation Type OR Show Slider Number,'
+        "Text Validation Min,Text Validation Max,Identifier?,Required Field?\n"
+    )
+    lines = (
+        "record_id,text,Number,,,,,y,\nintro,descriptive,Welcome,,,,,,\nage,text,Age,,integer,0,120,,y\n"
+        "born,text,Born,,date_dmy,1900-01-01,2020-12-31,,\npain,slider,Pain,none | | worst,,0,100,,\n"
+        'meds,checkbox,Drugs,"1, Aspirin | B, Beta blocker",,,,,\nsex,radio,Sex,"1, male | 2, female",,,,,\n'
+    )
+    path = book(tmp_path, "dictionary.csv", head + lines)
+    days = pa.array(["1950-03-04", "1980-12-31"] * 20)
+    table = {"record_id": range(40), "age": [3, 99] * 20, "born": days, "pain": [5, 100] * 20}
+    table |= {"meds___1": [0, 1] * 20, "meds___b": [0, 0] * 20, "sex": [1, 2] * 20}
+    made, plan = drafted(pa.table({name: list(each) for name, each in table.items()}), path)
+    assert not any(column.guessed for column in made.columns)
+    kinds = {name: entry.kind for name, entry in plan.columns.items()}
+    assert kinds == {
+        **{"record_id": "drop", "age": "integer", "born": "date", "pain": "integer", "sex": "category"},
+        **{"meds___1": "category", "meds___b": "category"},
+    }
+    assert plan.columns["meds___b"].label == "Drugs: Beta blocker"
 
 
 def test_an_excel_sheet_is_read_like_a_csv_one(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import random
 import statistics
 from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -65,6 +67,24 @@ ORDERS = [
     ["0–999 €", "1.000–1.999 €", "2.000 € und mehr"],
     ["None", "1-2", "3 or more"],
     ["< 1 000", "1 000 - 1 999", "2 000+"],
+    ["moins de 18 ans", "18 à 24 ans", "25 à 34 ans", "65 ans et plus"],
+    ["menos de 1.000 €", "de 1.000 a 2.000 €", "más de 3.000 €"],
+    ["unter 18 Jahre", "18 bis unter 25 Jahre", "25 Jahre und älter"],
+    ["entre 0 y 5 años", "entre 6 y 12 años", "13 años o más"],
+    ["jonger dan 18", "18 t/m 24", "25 jaar en ouder"],
+    ["meno di 18", "da 18 a 24", "oltre 24"],
+    ["up to 18 years", "19 to 30 years", "31+ years"],
+    ["kein Pflegegrad", "Pflegegrad 1", "Pflegegrad 2", "Pflegegrad 3"],
+    ["no stage", "Stage I", "Stage II", "Stage III"],
+    ["pas du tout satisfait", "peu satisfait", "plutôt satisfait", "très satisfait"],
+    ["très mauvais", "mauvais", "assez bon", "bon", "très bon"],
+    ["sin estudios", "primaria", "secundaria", "bachillerato", "universidad"],
+    ["pequeño", "mediano", "grande"],
+    ["Untergewicht", "Normalgewicht", "Übergewicht", "Adipositas"],
+    ["sans diplôme", "CAP/BEP", "bac", "bac+2", "bac+5"],
+    ["mai", "raramente", "a volte", "spesso", "sempre"],
+    ["discordo totalmente", "discordo", "neutro", "concordo", "concordo totalmente"],
+    ["nooit", "zelden", "soms", "vaak", "altijd"],
 ]
 
 
@@ -100,6 +120,8 @@ def test_months_and_quarters_that_did_not_occur_are_in_the_list() -> None:
         ["C", "X", "V"],
         ["A", "B", "C"],
         ["2021-W52", "2021-W53"],
+        ["1a2", "3a4", "5a6"],
+        ["no ward", "Ward 1", "Ward 2"],
     ],
 )
 def test_other_labels_have_no_order(labels: list[str]) -> None:
@@ -174,6 +196,7 @@ SHAPES = [
     ("days in words", [f"{n % 28 + 1}. März {1900 + n % 90}" for n in range(900)]),
     ("mail addresses", [f"a{n}@example.org" for n in range(900)]),
     ("decimal comma", [f"{n},25" for n in range(900)]),
+    ("two numbers in one", [f"{90 + n % 70}/{50 + n % 47}" for n in range(900)]),
 ]
 
 
@@ -220,6 +243,27 @@ def test_the_levels_of_a_categorical_are_its_labels_in_their_order() -> None:
     assert (columns["steps"].kind, columns["steps"].categories) == ("ordinal", ("c", "a", "b"))  # type: ignore[union-attr]
     assert (columns["codes"].kind, columns["codes"].categories) == ("category", ("3", "5", "7"))  # type: ignore[union-attr]
     release(frame, rv.draft(frame).confirm())
+
+
+def test_lists_of_polars_are_labels_and_enums_are_in_their_order() -> None:
+    steps = pl.Series(["b", "c", "b"] * 9, dtype=pl.Enum(["c", "a", "b"]))
+    words = pl.Series(["x", None, "y"] * 9, dtype=pl.Categorical)
+    person = pl.Series([f"p{row // 2:02}" for row in range(27)], dtype=pl.Categorical)
+    ages = pl.Series(["30", "41", "30"] * 9, dtype=pl.Categorical)
+    frame = pl.DataFrame({"steps": steps, "words": words, "person": person, "age": ages})
+    columns = draft_of(open_table(frame)).plan().columns
+    assert (columns["steps"].kind, columns["steps"].categories) == ("ordinal", ("c", "a", "b"))  # type: ignore[union-attr]
+    assert (columns["words"].kind, columns["words"].categories) == ("category", ("x", "y"))  # type: ignore[union-attr]
+    said = {"steps": columns["steps"], "words": columns["words"], "person": {"kind": "drop"}}
+    content = {
+        name: each if isinstance(each, dict) else each.model_dump(exclude_none=True) for name, each in said.items()
+    }
+    for entry in content.values():
+        entry.pop("unconfirmed", None)
+    content["age"] = {"kind": "integer", "lower": 0, "upper": 120}
+    plan = rv.Plan(release={"epsilon": 1}, privacy={"person": "person", "rows_per_person": 2}, columns=content)
+    made = release(frame, plan).table
+    assert made.columns == ["steps", "words", "age"]
 
 
 def test_a_mark_or_nothing_says_something() -> None:
@@ -311,6 +355,46 @@ def test_more_codes_than_labels_may_be_are_kept_where_their_first_characters_gro
     assert entry(codes * 3, "code").kind == "category"  # type: ignore[attr-defined]
 
 
+def test_many_postal_codes_are_grouped_by_their_first_digits_and_other_digits_are_left_out() -> None:
+    codes = [f"{number:05}" for number in range(1067, 99000, 331)]
+    column = entry(codes * 3, "plz")
+    assert (column.kind, column.prefixes) == ("category", (2,))  # type: ignore[attr-defined]
+    assert entry(codes[:150] * 3, "plz").prefixes == ()  # type: ignore[attr-defined]
+    assert entry([code[:-1] + "x" for code in codes] * 3, "code").kind == "drop"  # type: ignore[attr-defined]
+
+
+def test_a_hundred_points_end_at_a_hundred() -> None:
+    assert entry(list(range(101)) * 5, "score").upper == 100  # type: ignore[attr-defined]
+    assert entry(list(range(100)) * 5, "score").upper == 100  # type: ignore[attr-defined]
+    assert entry(list(range(102)) * 5, "score").upper > 101  # type: ignore[attr-defined]
+
+
+def test_bands_follow_from_ages_also_where_another_column_has_marks_between_thousands() -> None:
+    ages = [*range(18, 78)] * 30
+    bands = ["18-24" if age < 25 else "25-44" if age < 45 else "45-77" for age in ages]
+    pay = [f"{n % 900 + 1}.{n % 900 + 100},50" for n in range(1800)]
+    plan = made(age=list(map(str, ages)), band=bands, pay=pay).plan()  # type: ignore[arg-type]
+    assert plan.table.thousands == "."
+    assert plan.columns["band"].derived is not None  # type: ignore[union-attr]
+
+
+def test_bands_of_a_number_follow_from_it_though_few_rows_have_each_number() -> None:
+    ages = [18 + (row * 7) % 80 for row in range(400)]
+    bands = ["18-29" if age < 30 else "30-59" if age < 60 else "60+" for age in ages]
+    chance = ["north" if age % 2 else "south" for age in ages]
+    plan = made(age=ages, band=bands, part=chance).plan()  # type: ignore[arg-type]
+    assert plan.columns["band"].derived is not None  # type: ignore[union-attr]
+    assert plan.columns["part"].derived is None  # type: ignore[union-attr]
+
+
+def test_neighbours_decide_each_other_also_in_wide_tables() -> None:
+    rng = random.Random(1)
+    columns: dict[str, list[object]] = {f"q{n}": [rng.randrange(4) for _ in range(400)] for n in range(80)}
+    columns |= {"rank": [row % 4 for row in range(400)], "word": ["nwes"[row % 4] for row in range(400)]}
+    plan = made(**columns).plan()
+    assert plan.columns["rank"].derived or plan.columns["word"].derived  # type: ignore[union-attr]
+
+
 def test_words_for_missing_among_numbers_are_noticed(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "1,x\n.,y\n3,-\n" * 10)
     plan = draft_of(open_table(tmp_path / "t.csv")).plan()
@@ -343,6 +427,14 @@ def test_every_column_that_is_left_out_is_explained_in_the_plan_and_by_the_draft
     assert all(" ".join(why.split()) in text for why in draft.dropped.values())
 
 
+def test_questions_named_by_one_letter_and_a_number_are_one_pattern() -> None:
+    columns: dict[str, list[object]] = {f"q{n}": [1, 2, 3, 4, 5] * 9 for n in range(1, 41)}
+    draft = made(**columns, quality=["a", "b", "c"] * 15)
+    text = draft.text()
+    assert text.count("[columns.") == 2
+    assert Plan.parse(text).over([*columns, "quality"]).columns == draft.plan().columns
+
+
 def test_repeated_lists_and_stems_are_written_once_and_mean_the_same() -> None:
     colours = ["red", "green", "blue"]
     columns = {f"like_{n}": [colours[(row * row + row // (n + 2)) % 3] for row in range(90)] for n in range(12)}
@@ -352,3 +444,16 @@ def test_repeated_lists_and_stems_are_written_once_and_mean_the_same() -> None:
     assert short.count('"green"') == 1 < long.count('"green"')
     assert '[columns."like_*"]' in short
     assert Plan.parse(short).over(columns).columns == Plan.parse(long).columns
+
+
+def test_frames_that_cannot_be_read_are_refused_by_what_is_wrong_with_them() -> None:
+    twice = pd.DataFrame([[1, 2]] * 30, columns=["a", "a"])
+    strange = pd.DataFrame({"a": [1] * 30, "b": [1 + 2j] * 30})
+    for frame, said in (
+        (twice, "columns 1 and 2 have the same name"),
+        (strange, "column 2 is of the type complex128"),
+        (strange["a"], "A Series cannot be read as a table"),
+        (pl.Series("a", [1, 2]), "A Series cannot be read as a table"),
+    ):
+        with pytest.raises(rv.RankveilError, match=said):
+            rv.draft(frame)

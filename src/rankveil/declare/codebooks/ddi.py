@@ -65,9 +65,11 @@ class _Reader:
         self._path: list[str] = []
         self._text: list[str] = []
         self._length = 0
+        self._kept: int | None = None  # how deep the element lies whose text is kept, with all that is inside it
         self._var: _Var | None = None
         self._code: dict[str, str] | None = None
-        self.title = ""
+        self.title = ""  # of the study; of the document where there is none
+        self._of_study = False
         self.root = ""
 
     def refuse(self, problem: str) -> NoReturn:
@@ -83,7 +85,8 @@ class _Reader:
         if len(self._path) > _DEEPEST:
             self.refuse("is nested too deeply")
         self.root = self.root or tag
-        self._text, self._length = [], 0
+        if self._kept is None and tag in _KEPT_TEXTS:
+            self._text, self._length, self._kept = [], 0, len(self._path)
         attributes = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
         if tag == "var":
             self._var = _Var(attributes)
@@ -94,7 +97,10 @@ class _Reader:
             if len(self._var.codes) >= _MOST_CODES:
                 self.refuse(f"lists more than {_MOST_CODES} codes for one variable")
         elif tag == "range" and parent in ("valrng", "invalrng"):
-            ends = (attributes.get("min"), attributes.get("max"))
+            ends = (
+                attributes.get("min", attributes.get("minExclusive")),
+                attributes.get("max", attributes.get("maxExclusive")),
+            )
             (self._var.valid if parent == "valrng" else self._var.invalid).append(ends)
         elif tag == "item" and parent in ("valrng", "invalrng") and "VALUE" in attributes:
             value = attributes["VALUE"]
@@ -106,16 +112,18 @@ class _Reader:
             self._var.format = attributes
 
     def text(self, content: str) -> None:
-        if self._path and self._path[-1] in _KEPT_TEXTS and self._length < _LONGEST_TEXT:
+        if self._kept is not None and self._length < _LONGEST_TEXT:
             self._text.append(content)
             self._length += len(content)
 
     def end(self, tag: str) -> None:
         tag = self._path.pop()
         parent = self._path[-1] if self._path else ""
-        text = " ".join("".join(self._text).split()) if tag in _KEPT_TEXTS else ""
-        if tag == "titl" and not self.title:
-            self.title = text
+        text = ""
+        if self._kept == len(self._path) + 1:
+            self._kept, text = None, " ".join("".join(self._text).split())
+        if tag == "titl" and (not self.title or ("stdyDscr" in self._path and not self._of_study)):
+            self.title, self._of_study = text, "stdyDscr" in self._path
         var = self._var
         if var is None:
             return
@@ -139,7 +147,6 @@ class _Reader:
             name = var.attributes.get("name", "")
             if name:
                 self._gathered.add(_variable(var, self._place(name)))
-        self._text = []
 
     def _place(self, name: str) -> str:
         title = f" ({self.title})" if self.title else ""
@@ -188,11 +195,13 @@ def _variable(var: _Var, place: str) -> Variable:
     codes = tuple(var.codes)
     if dated:
         kind = "date"
-    elif quantity or (lower is not None and upper is not None and not _meant(codes)):
+    elif quantity or (lower is not None and upper is not None and _is_range(codes, lower, upper, nature)):
         kind = "quantity" if step is None else "integer" if step >= 1 else "number"
     elif _meant(codes) or var.items:
         kind = "label"
         codes = codes or tuple(map(Code, var.items))
+    if step is None and kind == "quantity" and _meant(codes) and not quantity:
+        kind, step = "integer", Decimal(1)  # codes of a scale
     limits = day if dated else number
     return Variable(
         name,
@@ -213,6 +222,17 @@ def _variable(var: _Var, place: str) -> Variable:
 
 def _meant(codes: tuple[Code, ...]) -> bool:
     return any(not code.missing for code in codes)
+
+
+def _is_range(codes: tuple[Code, ...], lower: str, upper: str, nature: str) -> bool:
+    """Whether the range says what can occur, and few of its numbers have labels: 1 not at all, 7 fully."""
+    if not _meant(codes):
+        return True
+    first, last = number(lower), number(upper)
+    listed = {read for code in codes if (read := number(code.value)) is not None}
+    if nature == "nominal" or first is None or last is None or first % 1 or last % 1 or len(listed) < len(codes):
+        return False
+    return 2 * sum(first <= value <= last for value in listed) < last - first + 1
 
 
 def _date_format(var: _Var) -> str | None:

@@ -70,7 +70,7 @@ def read(path: Path, columns: Collection[str], table: str | None) -> Codebook:
         if "tableSchema" in content or "w3.org/ns/csvw" in json.dumps(content.get("@context", "")):
             return _csvw(path, content, columns, table)
         if "tables" in content and "@context" not in content:
-            return _sdv(path, _only_table(path, content["tables"], columns), columns)
+            return _sdv(path, _only_table(path, content["tables"], columns, table), columns)
         if isinstance(content.get("columns"), dict):
             return _sdv(path, content, columns)
     raise CodebookError(
@@ -261,13 +261,16 @@ def _csvw_column(entry: Mapping[str, Any], name: str, place: str) -> Variable:
 # SDV
 
 
-def _only_table(path: Path, tables: Any, columns: Collection[str]) -> Mapping[str, Any]:
-    found = list(tables.values()) if isinstance(tables, dict) else []
-    fitting = [each for each in found if isinstance(each, dict) and set(each.get("columns", ())) >= set(columns)]
-    chosen = fitting if len(fitting) == 1 else found
+def _only_table(path: Path, tables: Any, columns: Collection[str], table: str | None) -> Mapping[str, Any]:
+    """The one that has the table's name, or all of its columns, or is the only one."""
+    named = {name: each for name, each in tables.items() if isinstance(each, dict)} if isinstance(tables, dict) else {}
+    found = list(named.values())
+    same = [each for name, each in named.items() if table is not None and name == table.partition(".")[0]]
+    fitting = [each for each in found if set(each.get("columns", ())) >= set(columns)]
+    chosen = next((each for each in (same, fitting) if len(each) == 1), found)
     if len(chosen) != 1:
         raise CodebookError(
-            f"The metadata {path.name} describe {len(found)} tables.",
+            f"The metadata {path.name} describe {len(found)} tables, and none of them alone has this table's name.",
             remedy="Give the metadata of this table alone: rankveil releases one table.",
         )
     return _mapping(chosen[0], path, "the table")
@@ -290,7 +293,8 @@ def _names(value: Any) -> Iterable[str]:
 def _sdv_column(name: str, entry: Mapping[str, Any], place: str, keys: set[str], persons: set[str]) -> Variable:
     said = str(entry.get("sdtype", "unknown"))
     if name in keys or name in persons or said == "id" or (said not in _SDV and said not in _SDV_LABELS):
-        why = "a key" if name in keys or name in persons else f"personal data ({said})"
+        key = name in keys or name in persons
+        why = "a key" if key else "an identifier" if said == "id" else f"personal data ({said})"
         return Variable(name, place, kind="drop", why=f"SDV metadata call it {why}", person=name in persons)
     kind = _SDV.get(said)
     if kind == "quantity" and str(entry.get("computer_representation", "")).startswith(("Int", "UInt")):

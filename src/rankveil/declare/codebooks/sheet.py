@@ -51,6 +51,8 @@ _HEADERS = {
         *("missing", "missing codes", "missing values", "special", "missings", "missing code", "missing value"),
         *("fehlend", "fehlende werte", "valeurs manquantes", "valores perdidos"),
     ),
+    "validation": ("validation", "text validation type or show slider number"),
+    "personal": ("identifier?", "identifier", "pii", "personal data"),
     "format": ("format", "date format", "datumsformat"),
     "step": ("step", "precision", "unit of measure step"),
     "required": ("required", "required field?", "mandatory", "pflicht", "pflichtfeld"),
@@ -59,6 +61,8 @@ _HEADERS = {
 }
 _MOST_ABOVE = 20  # rows of a title, above the header
 _RANGE = re.compile(r"\[?\s*(-?\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.+|to|bis|,)\s*(-?\d+(?:\.\d+)?)\s*\]?")
+_ORDERS = ("ymd", "mdy", "dmy")  # of year, month and day, as REDCap names them: its files always have the first
+_NO_COLUMN = ("descriptive",)  # texts between the questions of a form
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("integer", "int", "whole", "count", "ganzzahl", "ganzzahlig", "entier", "entero"), "integer"),
     **dict.fromkeys(("number", "float", "double", "decimal", "real"), "number"),
@@ -74,11 +78,32 @@ _KINDS: dict[str, Kind] = {
         "label",
     ),
     **dict.fromkeys(("drop", "identifier", "id", "key"), "drop"),
+    # REDCap's
+    **dict.fromkeys(("slider",), "integer"),
+    **dict.fromkeys(("calc", "number 1dp", "number 2dp", "number 3dp", "number 4dp"), "quantity"),
+    **dict.fromkeys(
+        (f"{what} {order}" for what in ("date", "datetime", "datetime seconds") for order in _ORDERS), "date"
+    ),
 }
 _ORDERED = ("ordinal", "ordered", "ordered factor")
 _YES, _NO = ("y", "yes", "true", "1", "x"), ("n", "no", "false", "0", "")
 _YES_MISSING = ("y", "yes", "true", "x", "missing", "ja", "oui", "sí", "m")
-_TEXT = ("string", "text", "character", "char", "str", "free text", "texte", "texto", "zeichenkette", "notes", "")
+_TEXT = (
+    "string",
+    "text",
+    "character",
+    "char",
+    "str",
+    "free text",
+    "texte",
+    "texto",
+    "zeichenkette",
+    "notes",
+    "file",
+    "signature",
+    "sql",
+    "",
+)
 
 
 def read_csv(path: Path, columns: Collection[str]) -> Codebook:
@@ -175,9 +200,23 @@ def _book(rows: Sequence[Sequence[str]], name: str, where: str, columns: Collect
         for line, row in enumerate(rows[first + 1 :], start=first + 2)
     )
     for cells, place in _by_variable(found) if "value" in header and "values" not in header else found:
-        if cells["name"]:
-            gathered.add(_variable(cells, place))
+        for each in _columns_of(cells):
+            gathered.add(_variable(each, place))
     return gathered.codebook()
+
+
+def _columns_of(cells: dict[str, str]) -> Iterator[dict[str, str]]:
+    """What the table has of a line: nothing of a text between questions, a column for each box to tick."""
+    said = cells.get("type", "").lower()
+    if not cells["name"] or said in _NO_COLUMN:
+        return
+    if said != "checkbox":
+        yield cells
+        return
+    for code in _codes(cells.get("values", "")):
+        label = f"{cells.get('label') or cells['name']}: {code.label or code.value}"
+        name = f"{cells['name']}___{code.value.lower()}"
+        yield {**cells, "name": name, "label": label, "type": "nominal", "values": "0=Unchecked\n1=Checked"}
 
 
 def _by_variable(rows: Iterable[tuple[dict[str, str], str]]) -> Iterator[tuple[dict[str, str], str]]:
@@ -205,6 +244,10 @@ def _by_variable(rows: Iterable[tuple[dict[str, str], str]]) -> Iterator[tuple[d
 
 def _variable(cells: dict[str, str], place: str) -> Variable:
     said = re.sub(r"[\s_\-]+", " ", cells.get("type", "")).lower()
+    if said in _TEXT and (checked := re.sub(r"[\s_\-]+", " ", cells.get("validation", "")).lower()) in _KINDS:
+        said = checked
+    if cells.get("personal", "").lower() in _YES:
+        said = "identifier"
     kind = _KINDS.get(said)
     ends = _RANGE.fullmatch(cells.get("values", "")) if kind in ("integer", "number", "quantity") else None
     if ends is not None:

@@ -278,7 +278,7 @@ def _decided(table: Table, seen: dict[str, Seen], marks: dict[str, Marks]) -> di
             continue
         texts, numbers, lower = tuple(sorted(found.texts)), None, None
         if guess.kind == "integer":
-            if marks[name].thousands is not None or not all(_is_integer(text) for text in texts):
+            if not all(_is_integer(text) for text in texts):  # 1.000 would be a number of other digits here
                 continue
             numbers, lower = tuple(map(int, texts)), guess.entries["lower"]
         few[name] = Few(texts, numbers, lower, labelled=guess.kind != "integer")

@@ -6,7 +6,7 @@ Guarantee    None: proposals are read from the data. `guessed` names every entry
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
@@ -17,7 +17,7 @@ from rankveil.declare.draft.identifiers import Identifier
 from rankveil.declare.draft.numbers import Spelling, step_of, tail_of
 from rankveil.declare.draft.seen import MOST_CATEGORIES, MOST_CODES, Seen
 from rankveil.declare.draft.shapes import personal, shape_of
-from rankveil.declare.draft.words import ordered, prefixes, with_unit, without_answer, yes_and_no
+from rankveil.declare.draft.words import leading_digits, ordered, prefixes, with_unit, without_answer, yes_and_no
 from rankveil.engines.spelling import Marks
 
 KINDS = ("integer", "number", "date", "boolean", "ordinal", "category", "drop")
@@ -27,6 +27,7 @@ _FEWEST_NAMES = 30
 _LAST_OF_SCALE = 10
 _FEWEST_ANSWERS = 20  # rows, before 1 and 2 are codes
 _OLDEST = 120
+_HUNDRED = 100
 _CODE = re.compile(
     r"(^|[^a-z])(code|codes|region|district|county|state|type|class|category|cat|group|grp|race|ethnic\w*|sex|gender|"
     r"marital|religion|status|occupation|occ|employment|activity|job|relationship|industry|sector|branch|department|dept|province|country|nationality|"
@@ -136,7 +137,7 @@ def _kind(name: str, found: Seen, marks: Marks, said: _Proposal) -> str:
     elif kind == "integer" and (why := _codes(name, found, marks)) is not None:
         said.remarks.append(why)
         kind = "category"
-    many = len(found.labels) > MOST_CATEGORIES and prefixes(found.texts) is None
+    many = len(found.labels) > MOST_CATEGORIES and _groups(found.texts) is None
     if kind in ("category", "drop") and said.dropped is None:
         different, rows = len(found.values.counts), found.values.rows
         if kind == "drop" and not many and len(found.labels) <= MOST_CODES:
@@ -146,6 +147,15 @@ def _kind(name: str, found: Seen, marks: Marks, said: _Proposal) -> str:
         elif different >= _FEWEST_NAMES and different >= _NEARLY_ALL * rows:
             kind, said.dropped = "drop", "hardly any text occurs twice: names or remarks, which say who somebody is"
     return kind
+
+
+def _groups(texts: Collection[str]) -> tuple[tuple[int, ...], str] | None:
+    """By how many of their first characters codes are grouped, and what they are."""
+    if (grouped := prefixes(texts)) is not None:
+        return grouped, "codes like those of ICD-10, grouped by their first characters"
+    if len(texts) > MOST_CATEGORIES and (leading := leading_digits(texts)) is not None:
+        return leading, "codes of digits, such as postal codes, grouped by their first characters"
+    return None
 
 
 def _too_many(found: Seen, marks: Marks) -> str:
@@ -191,6 +201,8 @@ def _say_numbers(
         lower, upper = first, last
     elif whole and _AGE.search(_words(name)) and first >= 0 and last <= _OLDEST:
         lower, upper = lower * 0, lower * 0 + _OLDEST
+    elif lower == 0 and last == _HUNDRED:  # of a hundred points, or percent
+        upper = last
     said.say(kind=kind, lower=int(lower) if whole else lower, upper=int(upper) if whole else upper)
     tail = tail_of(found.values.counts, numbers, marks.thousands)
     step = step_of(lower, upper, numbers.places, long_tail=tail.long)
@@ -250,9 +262,9 @@ def _say_labels(said: _Proposal, found: Seen, kind: str, *, asked: bool) -> None
         said.remarks.append("numbers with a unit or a sign: store the numbers alone to release them as numbers")
     else:
         said.say(kind="category", categories=labels)
-        if (grouped := prefixes(labels)) is not None:
-            said.say(prefixes=list(grouped))
-            said.remarks.append("codes like those of ICD-10, grouped by their first characters")
+        if (grouped := _groups(labels)) is not None:
+            said.say(prefixes=list(grouped[0]))
+            said.remarks.append(grouped[1])
     if unanswered and answers and said.entries["kind"] == "category":
         said.say(missing=unanswered)
 

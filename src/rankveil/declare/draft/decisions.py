@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-_MOST_COLUMNS = 60
+_MOST_COLUMNS = 60  # that are compared with all others
+_NEAR = 5  # columns apart: so are those that follow from others in wide tables
 _ROWS_PER_VALUE = 20  # of the column that decides
 _FEWEST_OTHERS = 10  # rows beside the most common value of the one that is decided
 _MOST_BANDS = 20
@@ -45,12 +46,14 @@ class Decisions:
     """Which columns decide which, while rows are read."""
 
     def __init__(self, columns: Mapping[str, Few]) -> None:
-        self.columns = dict(list(columns.items())[:_MOST_COLUMNS])
+        self.columns = dict(columns)
+        places = {name: place for place, name in enumerate(self.columns)}
         self._counts = {name: np.zeros(len(few.texts) + 1, np.int64) for name, few in self.columns.items()}
         self._seen = {
             (first, second): np.zeros((len(self.columns[first].texts) + 1, len(self.columns[second].texts) + 1), bool)
             for first, second in permutations(self.columns, 2)
             if len(self.columns[first].texts) >= len(self.columns[second].texts) > 1
+            and (max(places[first], places[second]) < _MOST_COLUMNS or abs(places[first] - places[second]) <= _NEAR)
         }
 
     def add(self, texts: Mapping[str, pa.Array]) -> None:
@@ -66,22 +69,22 @@ class Decisions:
         """For each column that another decides: what the plan says of it."""
         order, found = list(self.columns), dict[str, Said]()
         for second in order:
-            deciding = [
-                first
-                for first, other in self._seen
-                if other == second and first not in found and self._hardly_chance(first, second)
-            ]
+            deciding = [first for first, other in self._seen if other == second and first not in found]
             for first in sorted(deciding, key=lambda name: len(self.columns[name].texts)):
                 alike = (second, first) in self._seen
-                said = None if alike and order.index(first) > order.index(second) else self._said(first, second)
-                if said is not None:
-                    found[second] = said
-                    break
+                said = self._said(first, second)
+                if said is None or not self._hardly_chance(first, second, said):
+                    continue
+                if alike and order.index(first) > order.index(second) and self._said(second, first) is not None:
+                    continue  # of two that decide each other the first one does
+                found[second] = said
+                break
         return found
 
-    def _hardly_chance(self, first: str, second: str) -> bool:
+    def _hardly_chance(self, first: str, second: str, said: Said) -> bool:
+        """Of bands, each has to have enough rows; else each value."""
         counts = self._counts[second]
-        rows, values = int(counts.sum()), len(self.columns[first].texts)
+        rows, values = int(counts.sum()), len(said.get("bands", self.columns[first].texts))
         return rows >= _ROWS_PER_VALUE * values and rows - int(counts.max()) >= _FEWEST_OTHERS
 
     def _said(self, first: str, second: str) -> Said | None:

@@ -108,28 +108,96 @@ SCALES = (
     "lower class | working class/lower middle class | middle class | upper middle class | upper class",
     "never smoked/never | former/ex smoker/former smoker | current/current smoker",
     "xxs | xs | s | m | l | xl | xxl | xxxl",
-    "nie | selten | gelegentlich | manchmal | oft/häufig | meistens | immer",
+    "nie | fast nie | selten | gelegentlich | manchmal | oft/häufig | meistens/sehr oft | fast immer | immer",
     "stimme überhaupt nicht zu/stimme gar nicht zu | stimme eher nicht zu/stimme nicht zu | teils teils/weder noch"
     " | stimme eher zu | stimme zu | stimme voll zu/stimme voll und ganz zu",
-    "sehr schlecht | schlecht | mittel/mittelmäßig/teils teils | gut | sehr gut",
-    "sehr niedrig | niedrig/gering | mittel | hoch | sehr hoch",
+    "lehne voll und ganz ab/lehne stark ab | lehne ab/lehne eher ab | teils teils/weder noch/neutral"
+    " | stimme eher zu | stimme zu | stimme voll und ganz zu/stimme stark zu",
+    "sehr schlecht | schlecht | weniger gut | mittel/mittelmäßig/teils teils/zufriedenstellend | gut | sehr gut"
+    " | ausgezeichnet/hervorragend",
+    "ungenügend | mangelhaft | ausreichend | befriedigend | gut | sehr gut",
+    "sehr niedrig/sehr gering | niedrig/gering | mittel/durchschnittlich | hoch | sehr hoch",
     "trifft überhaupt nicht zu/trifft gar nicht zu | trifft eher nicht zu/trifft nicht zu/trifft kaum zu"
     " | teils teils/weder noch | trifft eher zu | trifft zu | trifft voll zu/trifft voll und ganz zu/trifft völlig zu",
     "sehr unzufrieden | unzufrieden/eher unzufrieden | teils teils/weder noch/neutral | zufrieden/eher zufrieden"
     " | sehr zufrieden",
+    "gar nicht/überhaupt nicht | kaum | ein wenig/wenig/etwas | mäßig/mittelmäßig | ziemlich/stark | sehr/sehr stark",
+    "keine/kein | leicht/leichte | mittel/mäßig/moderat/mittelschwer | schwer/schwere/stark/starke"
+    " | sehr schwer/sehr stark/sehr starke",
+    "völlig unwichtig/überhaupt nicht wichtig | unwichtig/eher unwichtig/weniger wichtig | teils teils"
+    " | wichtig/eher wichtig | sehr wichtig",
+    "sehr unwahrscheinlich | unwahrscheinlich/eher unwahrscheinlich | wahrscheinlich/eher wahrscheinlich"
+    " | sehr wahrscheinlich",
+    "viel schlechter | schlechter/etwas schlechter | gleich/unverändert/gleich geblieben | besser/etwas besser"
+    " | viel besser",
+    "sehr klein | klein | mittel/mittelgroß | groß | sehr groß",
+    "untergewicht/untergewichtig | normalgewicht/normalgewichtig | übergewicht/übergewichtig | adipositas/adipös",
+    "nieraucher/nie raucher/nie geraucht | exraucher/ex raucher/ehemaliger raucher | raucher/aktueller raucher",
     "nie | einmal im jahr/jährlich | mehrmals im jahr | einmal im monat/monatlich | mehrmals im monat"
     " | einmal pro woche/einmal in der woche/wöchentlich | mehrmals pro woche/mehrmals in der woche | täglich",
     "pas du tout d'accord | pas d'accord/plutôt pas d'accord | ni d'accord ni pas d'accord/neutre"
     " | d'accord/plutôt d'accord | tout à fait d'accord",
-    "très mauvais/très mauvaise | mauvais/mauvaise | moyen/moyenne/passable | bon/bonne | très bon/très bonne"
-    " | excellent/excellente",
-    "totalmente en desacuerdo/muy en desacuerdo | en desacuerdo"
-    " | ni de acuerdo ni en desacuerdo/neutral/indiferente | de acuerdo | totalmente de acuerdo/muy de acuerdo",
-    "muy malo/muy mala | malo/mala | regular | bueno/buena | muy bueno/muy buena",
-    "bajo/baja | medio/media | alto/alta",
-    "faible | moyen/moyenne | élevé/élevée/fort/forte",
-    "jamais | rarement | parfois/quelquefois | souvent | toujours",
-    "nunca | rara vez/raramente | a veces/algunas veces | a menudo/frecuentemente | siempre",
+    "très mauvais/très mauvaise | mauvais/mauvaise | moyen/moyenne/passable | assez bon/assez bonne | bon/bonne"
+    " | très bon/très bonne | excellent/excellente",
+    "très insatisfait/très insatisfaite/pas du tout satisfait/pas du tout satisfaite | insatisfait/insatisfaite"
+    "/plutôt insatisfait/plutôt insatisfaite/peu satisfait/peu satisfaite/pas satisfait/pas satisfaite"
+    " | neutre/ni satisfait ni insatisfait | plutôt satisfait/plutôt satisfaite/assez satisfait/assez satisfaite"
+    " | satisfait/satisfaite | très satisfait/très satisfaite/tout à fait satisfait/tout à fait satisfaite",
+    "pas du tout important | pas important/peu important | plutôt important/assez important | important"
+    " | très important",
+    "pas du tout | un peu | assez/moyennement/modérément | beaucoup | énormément/extrêmement",
+    "aucun/aucune | léger/légère | modéré/modérée | sévère/grave | très sévère/très grave",
+    "très faible | faible | moyen/moyenne | élevé/élevée/fort/forte | très élevé/très élevée/très fort/très forte",
+    "très petit/très petite | petit/petite | moyen/moyenne | grand/grande | très grand/très grande",
+    "jamais | presque jamais | rarement | parfois/quelquefois/de temps en temps | souvent | très souvent"
+    " | presque toujours | toujours",
+    "aucun diplôme/sans diplôme | cep/certificat d'études | brevet/bepc/brevet des collèges | cap/bep/cap bep"
+    " | bac/baccalauréat | bac+2/bac + 2/bts/dut/deug | bac+3/bac + 3/licence | bac+4/bac + 4/maîtrise"
+    " | bac+5/bac + 5/master | doctorat/bac+8/bac + 8",
+    "aucune scolarité | primaire/école primaire | collège | lycée | supérieur/université/études supérieures",
+    "totalmente en desacuerdo/muy en desacuerdo | en desacuerdo/algo en desacuerdo"
+    " | ni de acuerdo ni en desacuerdo/neutral/indiferente | de acuerdo/algo de acuerdo"
+    " | totalmente de acuerdo/muy de acuerdo",
+    "muy malo/muy mala | malo/mala | regular | bueno/buena | muy bueno/muy buena | excelente",
+    "muy insatisfecho/muy insatisfecha/nada satisfecho/nada satisfecha | insatisfecho/insatisfecha/poco satisfecho"
+    "/poco satisfecha | neutral/indiferente/ni satisfecho ni insatisfecho | bastante satisfecho/bastante satisfecha"
+    " | satisfecho/satisfecha | muy satisfecho/muy satisfecha",
+    "nada importante | poco importante | algo importante | bastante importante | importante | muy importante",
+    "nada | poco | algo/regular | bastante | mucho | muchísimo",
+    "ninguno/ninguna | leve | moderado/moderada | grave/severo/severa | muy grave",
+    "muy bajo/muy baja | bajo/baja | medio/media | alto/alta | muy alto/muy alta",
+    "muy pequeño/muy pequeña | pequeño/pequeña | mediano/mediana | grande | muy grande",
+    "nunca | casi nunca | rara vez/raramente | a veces/algunas veces | a menudo/frecuentemente | casi siempre"
+    " | siempre",
+    "sin estudios/ninguno/ninguna | primaria/primarios/estudios primarios | secundaria/secundarios/estudios secundarios"
+    "/eso | bachillerato/formación profesional/fp"
+    " | universidad/universitaria/universitarios/estudios universitarios/superiores/estudios superiores"
+    " | posgrado/máster/master | doctorado",
+    "mai | quasi mai | raramente | a volte/qualche volta/talvolta | spesso | quasi sempre | sempre",
+    "molto basso/molto bassa | basso/bassa | medio/media | alto/alta | molto alto/molto alta",
+    "per niente | poco | abbastanza | molto | moltissimo",
+    "pessimo/pessima/molto male | cattivo/cattiva/male | discreto/discreta/sufficiente | buono/buona/bene"
+    " | molto buono/molto buona/molto bene | ottimo/ottima/eccellente",
+    "per niente d'accordo/totalmente in disaccordo | poco d'accordo/in disaccordo | neutrale"
+    "/né d'accordo né in disaccordo | abbastanza d'accordo/d'accordo"
+    " | molto d'accordo/totalmente d'accordo/completamente d'accordo",
+    "piccolo/piccola | medio/media | grande",
+    "nunca | raramente | às vezes/por vezes | frequentemente/muitas vezes | sempre",
+    "muito ruim/muito mau/muito má | ruim/mau/má | regular/razoável | bom/boa | muito bom/muito boa"
+    " | excelente/ótimo/ótima",
+    "discordo totalmente | discordo/discordo parcialmente | neutro/não concordo nem discordo"
+    " | concordo/concordo parcialmente | concordo totalmente",
+    "muito baixo/muito baixa | baixo/baixa | médio/média | alto/alta | muito alto/muito alta",
+    "pequeno/pequena | médio/média | grande",
+    "nooit | bijna nooit | zelden | soms | vaak | bijna altijd | altijd",
+    "zeer slecht/heel slecht | slecht | matig/redelijk | goed | zeer goed/heel goed | uitstekend",
+    "helemaal mee oneens/zeer mee oneens | mee oneens/oneens | neutraal/niet eens niet oneens | mee eens/eens"
+    " | helemaal mee eens/zeer mee eens",
+    "zeer laag | laag | gemiddeld/midden | hoog | zeer hoog",
+    "frühling/frühjahr | sommer | herbst | winter",
+    "printemps | été | automne | hiver",
+    "primavera | verano | otoño | invierno",
+    "primavera | estate | autunno | inverno",
     "first | second | third | fourth | fifth | sixth | seventh | eighth | ninth | tenth",
     "1st | 2nd | 3rd | 4th | 5th | 6th | 7th | 8th | 9th | 10th | 11th | 12th",
     "freshman | sophomore | junior | senior",
@@ -169,11 +237,19 @@ PAIRS = (  # no, yes
 
 # Answers that are none, in words: they have no place in an order; | stands between them.
 NO_ANSWERS = (
-    "don't know|dont know|do not know|no answer|not answered|no response|refused|refusal|declined"
+    "don't know|dont know|do not know|dk|dk na|dk nr|no answer|not answered|no response|no opinion|don't remember"
+    "|refused|refusal|declined|declined to answer"
     "|prefer not to say|prefer not to answer|rather not say|not applicable|not stated|not known|not available"
-    "|not reported|not recorded|unknown|missing|unspecified|undetermined|inapplicable|can't say|can't choose"
-    "|weiß nicht|weiss nicht|keine angabe|keine angaben|keine antwort|k a|w n|verweigert|unbekannt|entfällt"
-    "|ne sait pas|sans réponse|refus|non réponse|non renseigné|inconnu"
-    "|no sabe|no contesta|ns nc|no responde|desconocido|non so|non risponde|non sa|não sabe|não respondeu"
-    "|weet niet|geen antwoord|vet ej|vet inte|nie wiem|brak odpowiedzi|не знаю|нет ответа"
+    "|not reported|not recorded|not ascertained|unknown|missing|unspecified|undetermined|inapplicable|can't say"
+    "|can't choose"
+    "|weiß nicht|weiss nicht|weiß ich nicht|keine angabe|keine angaben|keine antwort|ohne angabe|k a|w n|verweigert"
+    "|antwort verweigert|unbekannt|entfällt|nicht zutreffend|nicht erhoben|nicht bekannt|möchte ich nicht sagen"
+    "|ne sait pas|ne se prononce pas|nsp|sans opinion|sans objet|sans réponse|refus|non réponse|non renseigné"
+    "|non concerné|inconnu|je ne sais pas|ne souhaite pas répondre"
+    "|no sabe|no lo sé|no sé|no contesta|ns nc|ns|nc|no sabe no contesta|no responde|no aplica|no procede|sin respuesta"
+    "|sin datos|desconocido|prefiero no responder|non so|non risponde|non sa|non applicabile|non dichiarato"
+    "|não sabe|não sei|não respondeu|não se aplica|prefiro não responder"
+    "|weet niet|weet ik niet|geen antwoord|geen opgave|n v t|niet van toepassing|onbekend"
+    "|vet ej|vet inte|vet ikke|ved ikke|ei tietoa|en osaa sanoa|nevím|bez odpovědi|nem tudja|nie wiem|brak odpowiedzi"
+    "|bilmiyorum|не знаю|нет ответа|затрудняюсь ответить"
 )

@@ -11,7 +11,7 @@ from rankveil.declare.draft.days import Days
 from rankveil.declare.draft.identifiers import Values
 from rankveil.declare.draft.numbers import Spelling
 from rankveil.engines import Table
-from rankveil.engines.arrays import null_of, without
+from rankveil.engines.arrays import decoded, null_of, without
 from rankveil.engines.spelling import Marks
 
 MOST_CATEGORIES = 200
@@ -115,8 +115,7 @@ def seen_in(table: Table, null_tokens: tuple[str, ...]) -> tuple[dict[str, Seen]
 
 
 def as_texts(array: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = decoded(array)
     if pa.types.is_timestamp(array.type):
         array = array.cast(pa.date32(), safe=False)
     if pa.types.is_floating(array.type):

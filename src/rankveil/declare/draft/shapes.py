@@ -13,6 +13,7 @@ from rankveil.declare.draft.words import with_unit
 from rankveil.engines.spelling import Marks
 
 _CLOCK = re.compile(r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp][Mm])?")
+_PAIR = re.compile(r"\d+([.,]\d+)? ?[/x×;] ?\d+([.,]\d+)?")
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _ADDRESS = re.compile(r"(https?://|www\.)\S+|\d{1,3}(\.\d{1,3}){3}")
 _WRITTEN_DAY = re.compile(
@@ -30,6 +31,8 @@ def shape_of(found: Seen, marks: Marks) -> str | None:
         return "times of day, for which a plan has no kind: store hours, or minutes since midnight, as whole numbers"
     if _all(_WRITTEN_DAY, texts):
         return "days in words that no format reads: write them as 2031-12-31"
+    if _all(_PAIR, texts):
+        return "two numbers in one text: store each of them in a column of its own"
     other = found.numbers[{".": ",", ",": "."}[marks.decimal]]
     if other.possible and found.any_value and not found.boolean:
         mark = "comma" if other.decimal == "," else "point"

@@ -127,7 +127,7 @@ def _list_name(labels: list[str], taken: Mapping[str, Any]) -> str:
 def _patterns(columns: Sequence[ColumnDraft], names: Sequence[str]) -> Iterator[tuple[str, ColumnDraft]]:
     """Headings and what stands below them: patterns where they say the same as the columns one by one."""
     chosen: dict[str, tuple[str, Any]] = {}  # column -> its pattern, and what that says
-    stems = Counter(found.group(1) for name in names if (found := _STEM.fullmatch(name)) and len(found.group(1)) > 1)
+    stems = Counter(found.group(1) for name in names if (found := _STEM.fullmatch(name)) and found.group(1))
     for stem, count in sorted(stems.items(), key=lambda item: -len(item[0])):
         fitting = [column for column in columns if fits(f"{stem}*", column.name)]
         if count < _FEWEST_FITTING or any(column.name in chosen for column in fitting):

@@ -154,17 +154,26 @@ _NUMBER = (
 )
 _UNIT = r"\s*(?:[%€£$]|[^\W\d_]{1,12}\.?)?\s*"
 _NONE = ("none", "no", "zero", "never", "keine", "keiner", "nie", "aucun", "aucune", "ninguno", "ninguna", "nessuno")
-_BETWEEN = re.compile(
-    rf"[\[(]?\s*{_NUMBER}{_UNIT}(?:-+|–|—|to|bis|,|until|-<|–<|to under|\.\.)\s*<?\s*{_NUMBER}{_UNIT}[\])]?"
+_FROM = r"(?:(?:from|between|von|zwischen|ab|de|entre|da|dal|tra|van|tussen)\s+)?"
+_TO = (  # words between two ends stand by themselves: 1a2 is a code
+    r"(?:-+|–|—|to|bis|,|until|-<|–<|to under|\.\."
+    r"|\s(?:to less than|to below|bis unter|bis zu|à|à moins de|a|al|a menos de|e|até|t/m|tot|till|til|and|und|et|y)\s)"
 )
+_OR = r"(?:or|and|oder|und|ou|et|o|y|e|of|en|och|eller)\s*"
+_BETWEEN = re.compile(rf"[\[(]?\s*{_FROM}{_NUMBER}{_UNIT}{_TO}\s*<?\s*{_NUMBER}{_UNIT}[\])]?")
 _BELOW = re.compile(
-    r"(?:<=?|≤|under|below|less than|up to|unter|bis|weniger als|fewer than|at most|moins de|menos de)"
+    r"(?:<=?|≤|under|below|less than|fewer than|at most|up to|younger than|unter|bis|bis zu|bis unter|weniger als"
+    r"|höchstens|jünger als|moins de|jusqu'à|menos de|hasta|menores de|meno di|fino a|até|minder dan|jonger dan|tot"
+    r"|mindre än|mindre enn)"
     rf"\s*{_NUMBER}{_UNIT}"
-    rf"|{_NUMBER}{_UNIT}(?:or|and)\s*(?:less|under|below|fewer|younger)"
+    rf"|{_NUMBER}{_UNIT}{_OR}(?:less|under|below|fewer|younger|weniger|jünger|darunter|moins|menos|meno|minder|jonger)"
 )
 _ABOVE = re.compile(
-    rf"(?:>=?|≥|over|above|more than|at least|über|mehr als|ab|plus de|más de)\s*{_NUMBER}{_UNIT}"
-    rf"|{_NUMBER}{_UNIT}(?:\+|(?:or|and|und|et|y)\s*(?:more|over|above|older|up|mehr|älter|plus|más))"
+    r"(?:>=?|≥|over|above|more than|at least|older than|über|mehr als|ab|mindestens|älter als|plus de|à partir de"
+    r"|más de|mayores de|desde|più di|oltre|mais de|acima de|meer dan|ouder dan|vanaf|mer än|över|over)"
+    rf"\s*{_NUMBER}{_UNIT}"
+    rf"|{_NUMBER}{_UNIT}(?:\+{_UNIT}|{_OR}(?:more|over|above|older|up|mehr|älter|darüber|plus|más|mais|più|oltre|meer|ouder"
+    r"|mer|över|äldre|eldre))"
 )
 _SINGLE = re.compile(rf"{_NUMBER}{_UNIT}")
 _SCIENTIFIC = re.compile(r"[+-]?[\d.,]+e[+-]?\d+")  # a number, though a hyphen is in it
@@ -259,7 +268,9 @@ _RANKS = (  # nouns whose numbers are an order and no mere names
     " tier step schritt visit visite quintile quintil decile dezil quartile quartil tercile rank semester trimester"
     " term week woche semaine semana day tag jour month monat mois quarter quartal q asa nyha tanner"
 )
-_RANKED = re.compile(rf"(?:({'|'.join(_RANKS.split())})\s?)?(\d{{1,3}}|[ivx]{{1,4}})([a-c]?)")
+_COMPOUNDS = r"[a-zäöüß]+(?:stufe|grad|stadium|phase|klasse|welle|niveau)"  # Pflegegrad, Schweregrad
+_RANKED = re.compile(rf"(?:({'|'.join(_RANKS.split())}|{_COMPOUNDS})\s?)?(\d{{1,3}}|[ivx]{{1,4}})([a-c]?)")
+_NO_RANK = re.compile(r"(?:no|kein|keine|ohne|sans|aucun|aucune|sin|ningún|ninguna|nessun|geen)\s(.+)")
 _GRADE = re.compile(r"([A-F])([+-]?)")
 
 
@@ -271,6 +282,7 @@ def _ranked(labels: list[str]) -> Order | None:
             labels, key=lambda label: (label[0], "+-".find(label[1:]) if label[1:] == "+" else len(label))
         )
         return Order(tuple(best_first), "marks, best first")
+    labels, none = _without_none(labels)
     found = {label: _RANKED.fullmatch(_plain(label)) for label in labels}
     known = {label: each for label, each in found.items() if each is not None}
     if len(labels) < _FEWEST or len(known) < len(labels) or len({each.group(1) for each in known.values()}) > 1:
@@ -284,7 +296,19 @@ def _ranked(labels: list[str]) -> Order | None:
     bare = next(iter(known.values())).group(1) is None
     if len(set(places.values())) < len(places) or (bare and max(places.values())[0] > len(places) + 1):
         return None
-    return Order(tuple(sorted(labels, key=lambda label: places[label])), "ranks")
+    return Order((*none, *sorted(labels, key=lambda label: places[label])), "ranks")
+
+
+def _without_none(labels: list[str]) -> tuple[list[str], list[str]]:
+    """Grade 1 and Grade 2, and "no grade" apart from them."""
+    none = [
+        label for label in labels if (found := _NO_RANK.fullmatch(_plain(label))) and _is_noun(found.group(1), labels)
+    ]
+    return ([label for label in labels if label not in none], none) if len(none) == 1 else (labels, [])
+
+
+def _is_noun(word: str, labels: Iterable[str]) -> bool:
+    return any(found is not None and found.group(1) == word for found in map(_RANKED.fullmatch, map(_plain, labels)))
 
 
 _PERIODS = (  # how periods of years are written, and how many of them a year has
@@ -363,3 +387,16 @@ def prefixes(labels: Iterable[str]) -> tuple[int, ...] | None:
     stems = {text[:3] for text in texts}
     deeper = any(len(text) > 3 for text in texts) and len(stems) < len(texts)
     return _ICD_PREFIXES if deeper else _ICD_PREFIXES[:1]
+
+
+_FEWEST_DIGITS = 4
+_REGION = (2,)  # the region of most countries' postal codes
+
+
+def leading_digits(labels: Iterable[str]) -> tuple[int, ...] | None:
+    """By how many first digits codes are grouped: texts of digits, all of one length, that are no numbers."""
+    texts = list(labels)
+    alike = len({len(text) for text in texts}) == 1 and len(texts[0]) >= _FEWEST_DIGITS
+    if not alike or not all(text.isascii() and text.isdecimal() for text in texts):
+        return None
+    return _REGION if any(text[0] == "0" for text in texts) else None
