@@ -7,7 +7,7 @@ right on any ground; styles hold inside `.rankveil` only.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -45,13 +45,14 @@ class Band:
     sure: bool = True  # else it is drawn hollow
 
 
-def pictured(bands: Sequence[Band]) -> str:
-    """Intervals as bands with a point in each, as SVG in the colour of the text around; nothing if there are none."""
+def pictured(bands: Sequence[Band], shown: Callable[[float], str] | None = None) -> str:
+    """Intervals as bands with a point in each, as SVG in the colour of the text around; nothing if there are none.
+    `shown`: what to write at both ends, where numbers stand for something else; zero then has no meaning."""
     bands = [each for each in bands[:_MOST_BANDS] if all(map(math.isfinite, (each.low, each.middle, each.high)))]
     if not bands:
         return ""
     low, high = min(each.low for each in bands), max(each.high for each in bands)
-    if low < 0 < high or min(abs(low), abs(high)) < 0.2 * (high - low):
+    if shown is None and (low < 0 < high or min(abs(low), abs(high)) < 0.2 * (high - low)):
         low, high = min(low, 0.0), max(high, 0.0)
     unit = (_CHART - 16) / (high - low) if high > low else 0.0
 
@@ -60,7 +61,7 @@ def pictured(bands: Sequence[Band]) -> str:
 
     height = _STEP * len(bands) + 22
     parts = []
-    if low <= 0 <= high:
+    if shown is None and low <= 0 <= high:
         parts.append(f'<path d="M{at(0):.1f} 0V{height - 20}" stroke="currentColor" opacity="0.35"/>')
     for place, each in enumerate(bands):
         y = _STEP * place + 10
@@ -74,9 +75,8 @@ def pictured(bands: Sequence[Band]) -> str:
             f'<circle cx="{at(each.middle):.1f}" cy="{y}" r="3.2" {point}/>'
         )
     for value, anchor in ((low, "start"), (high, "end")):
-        parts.append(
-            f'<text x="{at(value):.1f}" y="{height - 5}" text-anchor="{anchor}" opacity="0.7">{value:,.4g}</text>'
-        )
+        said = f"{value:,.4g}" if shown is None else escape(shown(value))
+        parts.append(f'<text x="{at(value):.1f}" y="{height - 5}" text-anchor="{anchor}" opacity="0.7">{said}</text>')
     return (
         f'<svg role="img" aria-label="Intervals of {len(bands)} estimates" width="{_LABELS + _CHART}" height="{height}"'
         f' viewBox="0 0 {_LABELS + _CHART} {height}" font-size="12" fill="currentColor">{"".join(parts)}</svg>'

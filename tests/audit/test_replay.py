@@ -300,6 +300,34 @@ def test_an_exact_count_that_only_the_kept_model_shows_is_caught(
     assert not any(name.startswith("release") for name in found.different)
 
 
+def test_an_exact_count_that_only_replicate_weights_show_is_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plain = METHODS["synthetic"]
+
+    def peeking(given: Any, budget: Budget, source: RandomSource) -> Any:
+        made = plain.rows(given, budget, source)
+        assert made.weigh is not None
+        weigh = made.weigh
+
+        def weighing(codes: Any, count: int) -> Any:
+            drawn = weigh(codes, count)
+            columns = [asked.column for asked in given.measured.asked.values()]
+            labels = [column for column in columns if not isinstance(column.domain, Grid)]
+            for column in labels[:1]:
+                counts, _ = count_columns(given.dataset, [column])
+                drawn.table[0, :1] = counts[column.name].between(np.array([0, 1]))  # a table may have no row
+            return drawn
+
+        return replace(made, weigh=weighing)
+
+    monkeypatch.setitem(METHODS, "synthetic", replace(plain, rows=peeking))
+    found = first_problem(tmp_path, only=of_method("synthetic"))
+    shown = {"weights", "weights.csv", "weights.parquet"}
+    assert shown & set(found.different)
+    assert not any(name.startswith(("release", "model")) for name in found.different)
+
+
 def sorted_pair() -> Case:
     """More rows than the model looks at, sorted by what is protected, beside a public column."""
     rng, rows = np.random.default_rng(1), 30_000

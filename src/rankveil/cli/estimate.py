@@ -54,7 +54,7 @@ def command(release: Path, ask: str, target: str, level: float, html: Path | Non
     if as_json:
         print_json(found.as_dict())
         return
-    print_table("", ["", "estimate", "standard error", f"{level:.0%} interval", ""], found.lines())
+    print_table("", ["", "estimate", "standard error", f"{found.percent} interval", ""], found.lines())
     click.echo(f"\n{found.about}")
     if found.warning:
         click.echo(found.warning)

@@ -145,7 +145,7 @@ class _Draws:
         projection, kind = self._support
         thrown = np.where(self._sampler.uniform(self.size) < 0.5, -FAY, FAY)
         of_kinds = np.bincount(kind, thrown, minlength=len(projection.rows)) / projection.rows
-        return _in_units(1 + thrown + (projection.of(of_kinds) - of_kinds)[kind])
+        return _in_units(1 + thrown + (projection.of(of_kinds) - of_kinds)[kind], self.size)
 
     @cached_property
     def _support(self) -> tuple[Projection, NDArray[np.int64]]:
@@ -169,7 +169,8 @@ class _Draws:
 
     def _in_rows(self, start: Floats, kinds: Floats, total: float = 1.0) -> Weights:
         """Rows that started with these weights, each kind now with another one."""
-        return _in_units(start * (kinds / np.maximum(self._of_kinds(start), 1e-300))[self._kind] * total)
+        weights = start * (kinds / np.maximum(self._of_kinds(start), 1e-300))[self._kind]
+        return _in_units(weights, self.size * total)
 
     def _tables(self, weights: Floats) -> list[Floats]:
         """Measured tables of weighted rows."""
@@ -246,8 +247,19 @@ class _Draws:
         return np.asarray(-np.sign(places) * np.log1p(-np.minimum(np.abs(places), 1 - 1e-15)) / math.sqrt(2))
 
 
-def _in_units(weights: Floats) -> Weights:
-    return np.clip(np.rint(weights * UNIT), 0, _LARGEST).astype(np.uint16)
+def _in_units(weights: Floats, total: float) -> Weights:
+    """Whole units that add up to this many rows: where the number of rows is public, no replicate differs in it.
+
+    Raking leaves it a little off, as where noise fell on cells of which there is no row. Rounding does not: the largest
+    fractions are rounded up.
+    """
+    exact = np.maximum(weights, 0.0)
+    exact = np.clip(exact * (UNIT * total / exact.sum()), 0, _LARGEST)
+    units = np.floor(exact)
+    up = round(float(exact.sum() - units.sum()))
+    if up:
+        units[np.argpartition(units - exact, up - 1)[:up]] += 1
+    return np.asarray(units, np.uint16)
 
 
 def _masked(term: Term, sums: Index) -> Index:

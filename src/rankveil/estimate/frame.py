@@ -17,6 +17,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as papq
 
 from rankveil.certificate import Certificate, ColumnNote
+from rankveil.draw.replicates import UNIT
 from rankveil.engines.arrays import decoded, is_text, null_of
 from rankveil.errors import EstimateError
 from rankveil.estimate.values import Ends, Floats, Values
@@ -41,7 +42,7 @@ class Frame:
     population: Sequence[Floats]
     support: Sequence[Floats]
     of_persons: bool = False  # who may have several rows each
-    ends: Mapping[str, Ends] = field(default_factory=dict)  # of protected columns of numbers
+    ends: Mapping[str, Ends] = field(default_factory=dict)  # of protected columns of numbers and of dates
 
     @property
     def rows(self) -> int:
@@ -98,7 +99,7 @@ class Frame:
             raise EstimateError("There are not as many weights as released rows.", remedy=_MADE_WITH)
         sets = [
             [
-                weights[name].to_numpy().astype(np.float64)
+                np.rint(weights[name].to_numpy().astype(np.float64) * UNIT) / UNIT  # Parquet has rounded them
                 for name in weights.column_names
                 if name.startswith(start) and name[len(start) :].isdigit()
             ]
@@ -112,7 +113,7 @@ def _ends(certificate: Certificate) -> dict[str, Ends]:
     paid = {share.column: share for share in certificate.shares}
     for note in certificate.columns:
         share = paid.get(note.name)
-        if note.lower is None or note.upper is None or note.kind == "date" or share is None:
+        if note.lower is None or note.upper is None or share is None:
             continue
         if share.epsilon is not None:
             price = Price("epsilon", Fraction(share.epsilon), protects=certificate.unit)
@@ -120,8 +121,13 @@ def _ends(certificate: Certificate) -> dict[str, Ends]:
             price = Price("rho", Fraction(share.rho), protects=certificate.unit)
         else:
             continue
-        found[note.name] = Ends(float(note.lower), float(note.upper), price.on_counts().deviation)
+        number = _days if note.kind == "date" else float
+        found[note.name] = Ends(number(note.lower), number(note.upper), price.on_counts().deviation)
     return found
+
+
+def _days(text: str) -> float:
+    return float(np.datetime64(text, "D").astype(np.int64))
 
 
 def _check(path: Path, sha256: str) -> None:

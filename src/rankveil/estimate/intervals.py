@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 Target = Literal["table", "population"]
 NOT_SUPPORTED = "not supported by what was measured"
+DAYS = "days since 1970-01-01"  # what dates are in numbers
 REASONS = {  # why, and what to do
     "not measured": "No measured table links these columns in such detail, so the interval is wider, by what models"
     " were wrong by in simulations. Ask about fewer columns or wider groups; whoever makes the release can name the"
@@ -62,6 +63,7 @@ OBSERVED = {"counts": (95, 99), "numbers": (93, 98), "regressions": (76, 97)}
 _KINDS = dict.fromkeys(("total", "mean", "median", "quantile"), "numbers") | dict.fromkeys(
     ("lm", "logit"), "regressions"
 )
+_ROUNDING = 1e-12  # relative, of sums of floats
 _PARTS = 40  # of the rows, one of which is left out at a time
 
 
@@ -103,6 +105,7 @@ class Estimates:
     level: float
     replicates: int
     each: tuple[Estimate, ...]
+    dates: bool = False  # numbers are days since 1970-01-01
 
     @property
     def warning(self) -> str | None:
@@ -130,7 +133,7 @@ class Estimates:
         kind = _KINDS.get(self._function, "counts")
         low, high = OBSERVED[kind]
         return (
-            f"{self.level:.0%} intervals for {_TARGETS[self.target]}, from {self.replicates} replicates. In simulations"
+            f"{self.percent} intervals for {_TARGETS[self.target]}, from {self.replicates} replicates. In simulations"
             f" with an earlier version of the model 95% intervals of {kind} covered the truth in {low} to {high} of 100"
             " cases, by table (docs/estimates.md)."
         )
@@ -147,6 +150,7 @@ class Estimates:
     def as_dict(self) -> dict[str, Any]:
         return {
             **{name: getattr(self, name) for name in ("asked", "target", "level", "replicates", "warning", "about")},
+            "unit": DAYS if self.dates else None,
             "estimates": [{**asdict(one), "supported": one.supported} for one in self.each],
         }
 
@@ -155,13 +159,25 @@ class Estimates:
         return [
             [
                 one.name,
-                _shown(one.estimate, one.standard_error),
-                f"{one.standard_error:.3g}",
-                f"{_shown(one.low, one.standard_error)} to {_shown(one.high, one.standard_error)}",
-                "" if one.supported else NOT_SUPPORTED + _times(one.widened),
+                self.shown(one.estimate, one.standard_error),
+                _error_shown(one.standard_error) + (" days" if self.dates else ""),
+                f"{self.shown(one.low, one.standard_error)} to {self.shown(one.high, one.standard_error)}",
+                "" if one.supported else "not supported" + _times(one.widened),
             ]
             for one in self.each
         ]
+
+    def shown(self, value: float, error: float) -> str:
+        """A date, or a number with the digits that its error leaves."""
+        if self.dates and np.isfinite(value):
+            return str(np.datetime64(round(value), "D"))
+        digits = 2 if error <= 0 or not np.isfinite(error) else int(max(0, 1 - np.floor(np.log10(error))))
+        return f"{value:,.{min(digits, 12)}f}"
+
+    @property
+    def percent(self) -> str:
+        """The level of the intervals, as text."""
+        return f"{100 * self.level:.6g}%"
 
     def __str__(self) -> str:
         said = [
@@ -172,7 +188,8 @@ class Estimates:
 
     def _picture(self) -> str:
         shown = [one for one in self.each if not (one.name == "constant" and len(self.each) > 1)]
-        return pictured([Band(one.name, one.low, one.estimate, one.high, one.supported) for one in shown])
+        bands = [Band(one.name, one.low, one.estimate, one.high, one.supported) for one in shown]
+        return pictured(bands, (lambda day: self.shown(day, 1.0)) if self.dates else None)
 
     def _repr_html_(self) -> str:
         head = ["", "estimate", "standard error", "interval", ""]
@@ -206,7 +223,8 @@ def estimate(
             remedy="Ask for the target 'table'.",
         )
     found = _minus(ask, parts, frame) if len(parts) == 2 else statistic(parts[0], frame.columns, frame.ends)
-    return Estimates(ask, target, level, len(frame.table), _estimates(found, parts, frame, target, level))
+    each = _estimates(found, parts, frame, target, level)
+    return Estimates(ask, target, level, len(frame.table), each, found.dates)
 
 
 def values(frame: Frame, ask: str) -> dict[str, float]:
@@ -243,12 +261,11 @@ def _estimates(
     error = _error(found, value, frame.table if target == "table" else frame.population)
     naive = _naive_error(found, value, frame.rows)
     model = _error(found, value, frame.support)
-    model = np.where(model > 1e-12 * np.maximum(np.abs(value), 1e-300), model, 0.0)
     unmeasured = np.minimum(model / np.maximum(error, np.maximum(model, 1e-300)), 1.0) ** 2
     hidden = np.zeros(len(value)) if found.hidden is None else found.hidden
     linked, seen = unmeasured <= rules.MOST_UNMEASURED, hidden <= rules.MOST_HIDDEN * error
     beyond = np.where(linked, 0.0, rules.MODEL_ERROR**2 * unmeasured)
-    beyond += np.where(seen, 0.0, (hidden / np.maximum(error, 1e-300)) ** 2)
+    beyond += np.where(seen | ~(error > 0), 0.0, hidden / np.where(error > 0, error, 1.0)) ** 2
     widened = np.where(error > 0, np.sqrt(1 + beyond), 1.0)
     low, high = value - far * widened * error, value + far * widened * error
     if found.inverse is not None:  # of quantiles, errors are those of shares so far
@@ -282,7 +299,8 @@ def _estimates(
 
 def _error(found: Statistic, value: Floats, weights: Sequence[Floats]) -> Floats:
     squares = sum(((found.of(each) - value) ** 2 for each in weights), start=np.zeros(len(value)))
-    return np.sqrt(squares * (rules.REPLICATE_SCALE / len(weights)))
+    error = np.sqrt(squares * (rules.REPLICATE_SCALE / len(weights)))
+    return np.where(error <= _ROUNDING * np.abs(value), 0.0, error)
 
 
 def reach(level: float, freedom: int) -> float:
@@ -308,10 +326,9 @@ def _naive_error(found: Statistic, value: Floats, rows: int) -> Floats:
 
 
 def _times(widened: float) -> str:
-    return f" (interval {widened:.1f} times as wide for it)" if widened >= 1.05 else ""
+    return f", {widened:.1f} times as wide" if widened >= 1.05 else ""
 
 
-def _shown(value: float, error: float) -> str:
-    """With the digits that its error leaves."""
-    digits = 2 if error <= 0 or not np.isfinite(error) else int(max(0, 1 - np.floor(np.log10(error))))
-    return f"{value:,.{min(digits, 12)}f}"
+def _error_shown(error: float) -> str:
+    """Three digits that count, without powers of ten up to a billion."""
+    return f"{float(f'{error:.3g}'):,.0f}" if 100 <= error < 1e9 else f"{error:.3g}"

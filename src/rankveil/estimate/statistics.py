@@ -6,7 +6,7 @@ A statistic is a function of weights, so that its error is that of the weights: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -32,6 +32,7 @@ class Statistic:
     inverse: Callable[[Floats, Floats], Floats] | None = None  # of quantiles: the values at shares, under weights
     hidden: Floats | None = None  # how far records at the ends of columns move each, if noise hides them
     own: Floats | None = None  # of regressors that are numbers: the part of the variance that the others do not explain
+    dates: bool = False  # they are days since 1970-01-01
 
 
 def statistic(asked: Asked, columns: Mapping[str, Values], ends: Mapping[str, Ends] | None = None) -> Statistic:
@@ -42,6 +43,9 @@ def statistic(asked: Asked, columns: Mapping[str, Values], ends: Mapping[str, En
     if asked.function in ("lm", "logit"):
         return _regression(asked, columns, chosen, ends)
     y = _amounts(asked.of[0], columns, asked.function) if asked.of else np.ones(size)
+    dates = bool(asked.of) and _are_dates(asked.of[0], columns)
+    if dates and asked.function == "total":
+        raise EstimateError("total needs amounts, not dates.", remedy="Ask for a mean or a median, or total(year(x)).")
     if asked.function == "count":
         y = np.where(y > 0, 1.0, np.nan)
     group, names = _groups(asked.by, columns, chosen & ~np.isnan(y))
@@ -87,12 +91,11 @@ def statistic(asked: Asked, columns: Mapping[str, Values], ends: Mapping[str, En
             farthest = np.zeros(len(names))
             np.fmax.at(farthest, group, np.abs(there - centre[group]))
             hidden = np.maximum(hidden, deviation * farthest / (1.0 if whole else counts))
-        return Statistic(
-            names, totals if whole else (lambda weights: totals(weights) / sums(weights)), counts, hidden=hidden
-        )
+        of = totals if whole else (lambda weights: totals(weights) / sums(weights))
+        return Statistic(names, of, counts, hidden=hidden, dates=dates)
     if asked.function == "share":
         return Statistic(names, lambda weights: totals(weights) / sums(weights), counts)
-    return _quantiles(names, counts, inside, group, y, asked.share)
+    return replace(_quantiles(names, counts, inside, group, y, asked.share), dates=dates)
 
 
 def _quantiles(
@@ -208,6 +211,10 @@ def _amounts(node: Node, columns: Mapping[str, Values], function: str) -> Floats
     if values.labels is not None:
         raise EstimateError(f"{function} needs numbers, not labels.", remedy="Compare labels: share(sex = 'F').")
     return values.amounts
+
+
+def _are_dates(node: Node, columns: Mapping[str, Values]) -> bool:
+    return not is_condition(node) and values_of(node, columns).is_date
 
 
 def _groups(

@@ -82,9 +82,10 @@ class Values:
         return replace(self.series, missing=apart if self.series.missing is None else apart | self.series.missing)
 
     def at(self, number: float) -> Values:
-        """A column of numbers with this one in every row."""
-        there = np.full(len(self.series.numbers), round(number * self.series.denominator), np.int64)
-        return Values(replace(self.series, numbers=there, missing=None))
+        """A column of numbers, or of days, with this one in every row."""
+        code = round(number * self.series.denominator)
+        there = np.full(len(self.series.numbers), code, np.int64)
+        return Values(replace(self.series, numbers=there, low=code, high=code, missing=None))
 
 
 def _series(kind: str, numbers: Floats, denominator: int = 1) -> Series:

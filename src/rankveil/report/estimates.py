@@ -32,14 +32,19 @@ def drawn(found: Estimates) -> tuple[Estimate, ...]:
     return rest[:_MOST_DRAWN]
 
 
+def places(found: Estimates, one: Estimate) -> dict[str, Any]:
+    """What a chart draws of an estimate: numbers, or dates as text."""
+    numbers = {"estimate": one.estimate, "low": one.low, "high": one.high}
+    if not found.dates:
+        return {"name": one.name, **numbers}
+    return {"name": one.name, **{key: found.shown(value, one.standard_error) for key, value in numbers.items()}}
+
+
 def of_estimates(found: Estimates) -> dict[str, Any]:
     """A point for every estimate on the band of its interval; those that were not measured in another colour."""
     shown = drawn(found)
     kinds = ["measured", "not supported by what was measured"]
-    values = [
-        {"name": one.name, "estimate": one.estimate, "low": one.low, "high": one.high, "kind": kinds[not one.supported]}
-        for one in shown
-    ]
+    values = [{**places(found, one), "kind": kinds[not one.supported]} for one in shown]
     y = {
         "field": "name", "type": "nominal", "sort": [one.name for one in shown], "title": None,
         "axis": {"ticks": False, "domain": False, "labelLimit": _LABELS, "labelPadding": 6, "labelColor": INK},
@@ -49,7 +54,8 @@ def of_estimates(found: Estimates) -> dict[str, Any]:
         "field": "kind", "type": "nominal", "title": None, "legend": legend,
         "scale": {"domain": kinds, "range": list(SERIES[:2])},
     }  # fmt: skip
-    x = {"type": "quantitative", "title": None, "scale": {"zero": False}, "axis": {"tickCount": 5, "format": "~s"}}
+    numbers = {"type": "quantitative", "scale": {"zero": False}, "axis": {"tickCount": 5, "format": "~s"}}
+    x = {"title": None, **({"type": "temporal", "axis": {"tickCount": 5}} if found.dates else numbers)}
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "bar", "height": 9, "opacity": 0.3, "aria": False},
@@ -60,7 +66,7 @@ def of_estimates(found: Estimates) -> dict[str, Any]:
             "encoding": {"x": {"field": "estimate", **x}, "color": colour},
         },
     ]
-    if any(one.low < 0 < one.high for one in shown) or found.is_regression:
+    if not found.dates and (any(one.low < 0 < one.high for one in shown) or found.is_regression):
         zero = {"type": "rule", "color": BEFORE, "strokeDash": [3, 3], "aria": False}
         layers.insert(0, {"mark": zero, "encoding": {"x": {"datum": 0}, "y": None}})
     return {

@@ -11,6 +11,7 @@ from rankveil.figure import Figure
 from rankveil.report import figures, tables_of_pairs
 from rankveil.report.charts import AFTER, BEFORE, GRID, INK, QUIET, SERIES
 from rankveil.report.drawer import check_extra
+from rankveil.report.estimates import places
 from rankveil.report.figures import Spec
 
 if TYPE_CHECKING:
@@ -276,10 +277,12 @@ def _dots(values: list[dict[str, Any]]) -> Spec:
     return _ranges(values, y, "mean", {"color": {**_colour(values), "legend": None}})
 
 
-def _ranges(values: list[dict[str, Any]], y: Spec, middle: str, look: Spec) -> Spec:
+def _ranges(values: list[dict[str, Any]], y: Spec, middle: str, look: Spec, *, dates: bool = False) -> Spec:
     """A point and its interval for each line."""
     x = {"type": "quantitative", "title": None, "scale": {"zero": False, "padding": 12},
          "axis": {"tickCount": 5, "gridColor": GRID}}  # fmt: skip
+    if dates:
+        x |= {"type": "temporal", "scale": {"padding": 12}}
     return {
         "width": 380,
         "height": {"step": 26},
@@ -300,13 +303,7 @@ def _ranges(values: list[dict[str, Any]], y: Spec, middle: str, look: Spec) -> S
 def estimates(found: Estimates) -> Figure:
     """Each estimate with its interval; what is not supported by what was measured stands out."""
     values = [
-        {
-            "name": one.name,
-            "estimate": one.estimate,
-            "low": one.low,
-            "high": one.high,
-            "support": "measured" if one.supported else "not supported by what was measured",
-        }
+        {**places(found, one), "support": "measured" if one.supported else "not supported by what was measured"}
         for one in found.each
     ]
     if not values:
@@ -320,9 +317,9 @@ def estimates(found: Estimates) -> Figure:
     y = {"field": "name", "type": "nominal", "sort": [value["name"] for value in values], **_NO_LABEL}
     note = f"{found.asked}: from a release, by post-processing. {found.about}"
     return _made(
-        _ranges(values, y, "estimate", look),
+        _ranges(values, y, "estimate", look, dates=found.dates),
         found.asked,
         note,
         internal=False,
-        about=f"{found.level:.0%} intervals for the {found.target}, from {found.replicates} replicates.",
+        about=f"{found.percent} intervals for the {found.target}, from {found.replicates} replicates.",
     )

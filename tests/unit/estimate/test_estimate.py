@@ -351,6 +351,64 @@ def test_noise_on_the_number_of_rows_is_in_the_error_of_totals() -> None:
     assert 0.7 * deviation < one.standard_error < 1.4 * deviation
 
 
+def test_a_public_number_of_rows_is_certain_even_where_noise_falls_on_labels_of_no_row() -> None:
+    rng = np.random.default_rng(4)
+    town = np.minimum(rng.exponential(20, 400).astype(int), 199)
+    few = pa.table({"town": [f"t{place}" for place in town], "age": rng.integers(18, 91, 400), "land": ["x"] * 400})
+    columns = {"town": category([f"t{place}" for place in range(200)]), "age": COLUMNS["age"], "land": category(["x"])}
+    made = rv.release(few, rv.Plan.parse(plan_text(columns, method="synthetic")), source=SeededSource(1), replicates=10)
+    for ask in ("count()", "table(land)"):
+        for target in ("table", "population"):
+            [one] = rv.estimate(made, ask, target=target).each  # type: ignore[arg-type]
+            assert (one.estimate, one.standard_error, one.supported) == (400, 0, True)
+    assert rv.estimate(made, "count(age < 50)").each[0].standard_error > 1
+
+
+def test_estimates_of_dates_are_dates(made: rv.Release) -> None:
+    days = np.array(made.table["born"].to_numpy(), "datetime64[D]").astype(int)
+    for ask in ("mean(born) by sex", "median(born)", "quantile(born, 0.9)"):
+        found = rv.estimate(made, ask)
+        said = found.as_dict()
+        assert said["unit"] == "days since 1970-01-01" and isinstance(said["estimates"][0]["estimate"], float)
+        for one, (_, value, error, interval, _) in zip(found.each, found.lines(), strict=True):
+            assert value == str(np.datetime64(round(one.estimate), "D"))
+            assert error.endswith(" days")
+            low, high = interval.split(" to ")
+            assert np.datetime64(low) <= np.datetime64(value) <= np.datetime64(high)
+            assert str(np.datetime64(round(one.low), "D")) in found._repr_html_()
+    assert single(made, "mean(born)") == pytest.approx(days.mean())
+    assert rv.estimate(made, "mean(born) where sex = 'm' minus mean(born) where sex = 'f'").as_dict()["unit"] is None
+    assert rv.estimate(made, "mean(year(born))").as_dict()["unit"] is None
+    with pytest.raises(EstimateError, match="not dates"):
+        rv.estimate(made, "total(born)")
+
+
+def test_noise_may_hide_dates_far_away_as_it_may_hide_numbers() -> None:
+    columns = {"born": COLUMNS["born"].replace("1920", "1000")}
+    far = rv.release(
+        people().select(["born"]),
+        rv.Plan.parse(plan_text(columns, method="synthetic", epsilon="0.2")),
+        source=SeededSource(1),
+        replicates=10,
+    )
+    [mean], [median] = (rv.estimate(far, f"{what}(born)").each for what in ("mean", "median"))
+    assert mean.hidden > 365 and median.hidden == 0
+    years = rv.estimate(far, "mean(year(born))").each[0].hidden
+    assert years == pytest.approx(mean.hidden / 365.25, rel=0.01)
+
+
+def test_numbers_are_shown_as_people_write_them(made: rv.Release) -> None:
+    [total] = rv.estimate(made, "total(pay)", level=0.999).lines()
+    assert "e+" not in " ".join(total) and "," in total[2]
+    assert "99.9% intervals" in rv.estimate(made, "total(pay)", level=0.999).about
+
+
+def test_means_of_rows_that_all_agree_are_no_certainty_either(made: rv.Release) -> None:
+    [one] = rv.estimate(made, "mean(age) where age = 47").each
+    assert (one.estimate, one.standard_error, one.widened) == (47, 0, 1)
+    assert "alike" in one.reasons
+
+
 def test_public_columns_have_hardly_an_error_and_weights_change_no_row() -> None:
     columns = {**COLUMNS, "sex": category(["f", "m"], more='role = "public"')}
     public = rv.Plan.parse(plan_text(columns, method="synthetic", epsilon="3"))

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
 
@@ -16,7 +18,7 @@ from rankveil.noise import SeededSource
 from rankveil.report.estimates import as_page, drawn, of_estimates
 from rankveil.report.evaluation import as_page as evaluation_page
 from tests.report_cases import EVIL, plan, table
-from tests.support import Ran
+from tests.support import Ran, plan_text
 
 Cli = Callable[..., Ran]
 
@@ -39,6 +41,19 @@ def test_a_page_of_estimates_has_every_figure_and_a_band_for_each(place: Path) -
     spec = of_estimates(found)
     assert [value["name"] for value in spec["data"]["values"]] == [one.name for one in found.each]
     assert [value["low"] for value in spec["data"]["values"]] == [one.low for one in found.each]
+
+
+def test_charts_of_dates_have_an_axis_of_dates() -> None:
+    days = np.array([one % 5000 for one in range(0, 30000, 37)]).astype("datetime64[D]")
+    dated = rv.Plan.parse(plan_text({"day": 'kind = "date"\nlower = 1960-01-01\nupper = 2000-12-31'}, epsilon="5"))
+    made = rv.release(pa.table({"day": days}), dated.with_(method="synthetic"), source=SeededSource(5), replicates=10)
+    found = rv.estimate(made, "median(day)")
+    [[_, date, _, interval, _]] = found.lines()
+    spec = of_estimates(found)
+    assert spec["data"]["values"][0]["estimate"] == date
+    assert {layer["encoding"]["x"]["type"] for layer in spec["layer"]} == {"temporal"}
+    assert '"temporal"' in json.dumps(found.plot().spec) and date in json.dumps(found.plot().spec)
+    assert "<svg" in as_page(found) and interval in as_page(found)
 
 
 def test_labels_cannot_smuggle_markup_into_page_or_notebook(place: Path) -> None:
