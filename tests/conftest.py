@@ -23,8 +23,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# One thread for each library that would take all cores: workers and commands share them, and threads of scikit-learn that
-# wait for each other on busy cores made one file of tests take fifteen times as long. Read when a library is loaded.
+# One thread for libraries that would take all cores: workers and commands share them. Threads of scikit-learn that wait
+# for each other on busy cores made one file of tests take ten times as long. Read when a library is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # One example on a busy two-core machine may take long without anything being wrong.
