@@ -311,7 +311,7 @@ def test_a_codebook_of_twenty_thousand_variables_is_read_without_keeping_them(tm
     tracemalloc.stop()
     assert set(found.variables) == {"v10", "v19990"}
     assert len(found.absent) == 19_998
-    assert peak < 8 << 20, "names alone, and not what is said of them"
+    assert peak < 3 << 20, "names alone, and not what is said of them"
 
 
 # JSON and sheets
