@@ -110,8 +110,12 @@ class Outcome:
         return (self.expected.better == "pure") == (self.pure < self.with_delta)
 
 
-def outcomes(rows: int, runs: int, epsilons: tuple[str, ...] = EPSILONS) -> Iterator[Outcome]:
+def outcomes(
+    rows: int, runs: int, epsilons: tuple[str, ...] = EPSILONS, most_columns: int | None = None
+) -> Iterator[Outcome]:
     for name, columns in shapes(rows):
+        if most_columns is not None and len(columns) > most_columns:
+            continue
         for epsilon in epsilons:
             plan = plan_for(columns, epsilon, rows)
             expected = choice(plan, rows)

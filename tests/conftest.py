@@ -6,8 +6,9 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # Compiled modules are kept, whatever the environment says: else every command that a test starts compiles the package.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# One thread for libraries that would take all cores: workers and commands share them. Threads of scikit-learn that wait
+# for each other on busy cores made one file of tests take ten times as long. Read when a library is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # One example on a busy two-core machine may take long without anything being wrong.
 settings.register_profile("rankveil", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -93,10 +98,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Together(config, log)
 
 
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Empty folders. pytest's own numbered ones read the list of all of them for each that is made."""
+    among = tmp_path_factory.mktemp("ledgers")
+    return (_made(among / str(number)) for number in count())
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def ledger_of_this_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def ledger_of_this_test(folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test enters anything in the ledger of the person who runs it."""
-    path = tmp_path_factory.mktemp("ledger") / "ledger.sqlite"
+    path = next(folders) / "ledger.sqlite"
     monkeypatch.setenv("RANKVEIL_LEDGER", str(path))
     return path
 

@@ -75,6 +75,8 @@ def _pages(
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     docs, here = Path(config.docs_dir), page.file.src_uri
+    if here == "glossary.md":
+        page.meta["search"] = {"boost": 5}  # what a word means comes before where it occurs
     markdown = _LIST.sub(lambda found: _listed(config.nav, found["part"]), markdown)
     return with_blank_lines(without_repository_links(markdown, here, docs))
 

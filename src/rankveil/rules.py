@@ -140,7 +140,7 @@ off interim runs on Adult and NLTCS; what it gives is measured (docs/estimates.m
 
 LEAST_OWN = 0.1
 """Of a number on the right of a regression: the part of its variance that the others leave, from which its
-coefficient is believed (a variance inflation of ten, as textbooks have it). Below, values inside cells decide, which
+coefficient is trusted (a variance inflation of ten, as textbooks have it). Below, values inside cells decide, which
 nobody counted together: with K cells of a column that part is 1/K² to 1/K."""
 
 MODEL_ERROR = 10.0

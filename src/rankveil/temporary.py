@@ -3,7 +3,7 @@
 Guarantee    What `sweep` takes away was made by a process of the same user that has ended.
 Argument     Whoever makes a temporary file or folder holds a lock (flock) on it, which the system lets go when the
              process ends, however it ends; a number of a process that is used again means nothing here. The name says
-             on which machine it was made and since which start of it. A lock that can be had is believed where it was
+             on which machine it was made and since which start of it. A lock that can be had counts where it was
              taken by this running system, or before this machine was started anew; a thing of another machine, on a
              file system that both see, is left alone, and so is one whose lock cannot be asked for.
              Between its making and its locking a thing may be swept: its maker then sees that it is gone, and makes

@@ -6,6 +6,7 @@ contradict a true claim with a probability of at most 1e-6 (findings.FALSE_ALARM
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -20,6 +21,7 @@ from rankveil.aligned import grouping
 from rankveil.aligned.channel import ratio_within
 from rankveil.audit import audit
 from rankveil.audit.auditor import attacks_on
+from rankveil.audit.cases import linked
 from rankveil.audit.cases.lists import whole_tables
 from rankveil.audit.findings import Finding
 from rankveil.audit.tables import Setting
@@ -48,8 +50,18 @@ def first_refutation(
     Exact attacks need no runs; those by sampling are given 2000.
     """
     method = METHODS[method] if isinstance(method, str) else method
-    findings = attacks_on(method, epsilon, runs=runs, source=SeededSource(seed))
-    return next((each for each in findings if each.refuted and only in each.case), None)
+    findings = attacks(method, epsilon, only=only, runs=runs, seed=seed)
+    return next((each for each in findings if each.refuted), None)
+
+
+def attacks(method: Method, epsilon: Fraction, *, only: str, runs: int = 20, seed: int = 1) -> Iterator[Finding]:
+    """Attacks whose name contains this. Of whole releases that are replayed only those are made."""
+    instances = linked._INSTANCES
+    wanted = tuple(each for each in instances if only in f"replayed: {each.what}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linked, "_INSTANCES", wanted)
+        findings = attacks_on(method, epsilon, runs=runs, source=SeededSource(seed))
+        yield from (each for each in findings if only in each.case)
 
 
 # The originals
@@ -218,7 +230,8 @@ def test_a_channel_with_twice_its_epsilon_is_caught(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("only", ["scores of tables", "scores of tables, with δ", "two rounds"])
 def test_scores_with_half_their_noise_are_caught(only: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "score_change", lambda protects: Sensitivity(1, 1))
-    found = first_refutation("synthetic", only=only)
+    # In a whole release dice decide which answers are held against both tables, and not all of them show scores.
+    found = first_refutation("synthetic", only=only, seed=3)
     assert found is not None
     assert found.kind == "exact"
     # By themselves scores lose twice what they claim; in a whole release they are a part of what it claims.
@@ -269,8 +282,8 @@ def test_a_table_that_is_not_paid_for_is_caught(only: str, monkeypatch: pytest.M
 
 
 def test_tables_of_three_columns_are_drawn_and_lose_no_more_than_their_price() -> None:
-    findings = attacks_on(METHODS["synthetic"], Fraction(1), runs=20, source=SeededSource(1))
-    rounds = [each for each in findings if "two rounds" in each.case and "worst" not in each.case]
+    findings = attacks(METHODS["synthetic"], Fraction(1), only="two rounds")
+    rounds = [each for each in findings if "worst" not in each.case]
     assert len(rounds) == 2
     assert all("table of a, b, c" in each.detail and not each.refuted for each in rounds)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,24 +14,13 @@ from rankveil import Plan, release
 from rankveil.certificate import Certificate
 from rankveil.certificate.nist import nist_page
 from rankveil.certificate.page import page
+from tests.browser.conftest import NEEDS_CHROMIUM
 from tests.certificates import PUBLICATION, certificate_of
 from tools.fetch_axe import AXE
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: apt install chromium)"),
-]
+pytestmark = NEEDS_CHROMIUM
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PAGES = ("synthetic", "persons there or not", "published:individual-ranking", "all papers", "nist")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 def opened(browser: Any, path: Path, **context: Any) -> tuple[Any, list[str], list[str]]:

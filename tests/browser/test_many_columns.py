@@ -7,15 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.browser.test_web import (  # noqa: F401 - fixtures
-    Tab,
-    browser,
-    check,
-    people,
-    pytestmark,
-    screenshots,
-    until_heading,
-)
+from tests.browser.test_web import Tab, check, people, pytestmark, until_heading  # noqa: F401 - pytestmark
 from tests.web_support import REPOSITORY, serving
 
 
@@ -36,9 +28,9 @@ def wide(folder: Path, columns: int) -> Path:
 
 
 def test_a_survey_of_fifty_columns_with_its_codebook_is_confirmed_in_three_interactions(
-    browser: Any,  # noqa: F811
+    browser: Any,
     tmp_path: Path,
-    screenshots: Path,  # noqa: F811
+    screenshots: Path,
 ) -> None:
     made = survey(tmp_path)
     with serving(tmp_path) as server:
@@ -57,7 +49,7 @@ def test_a_survey_of_fifty_columns_with_its_codebook_is_confirmed_in_three_inter
 
 
 def test_fifty_columns_without_a_codebook_are_confirmed_in_four_interactions(
-    browser: Any,  # noqa: F811
+    browser: Any,
     tmp_path: Path,
 ) -> None:
     with serving(tmp_path) as server:
@@ -72,7 +64,7 @@ def test_fifty_columns_without_a_codebook_are_confirmed_in_four_interactions(
         tab.close()
 
 
-def test_keys_alone_move_tick_open_filter_and_confirm(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_keys_alone_move_tick_open_filter_and_confirm(browser: Any, tmp_path: Path) -> None:
     table, _ = people(tmp_path)
     with serving(tmp_path, table) as server:
         tab = Tab(browser, server)
@@ -110,7 +102,7 @@ def test_keys_alone_move_tick_open_filter_and_confirm(browser: Any, tmp_path: Pa
 
 
 def test_five_hundred_columns_are_filtered_changed_and_confirmed_by_one_request_each(
-    browser: Any,  # noqa: F811
+    browser: Any,
     tmp_path: Path,
 ) -> None:
     with serving(tmp_path, wide(tmp_path, 500)) as server:
@@ -136,7 +128,7 @@ def test_five_hundred_columns_are_filtered_changed_and_confirmed_by_one_request_
         assert columns["q490"].upper == 9  # type: ignore[union-attr]
 
 
-def test_back_after_a_wrong_epsilon_sends_nothing_again(browser: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_back_after_a_wrong_epsilon_sends_nothing_again(browser: Any, tmp_path: Path) -> None:
     table, plan = people(tmp_path)
     with serving(tmp_path, table, "--plan", plan) as server:
         tab = Tab(browser, server)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,37 +13,18 @@ import pytest
 
 from rankveil.ledger import Ledger
 from rankveil.web.jobs import releases_of
+from tests.browser.conftest import NEEDS_CHROMIUM
 from tests.support import Ran
 from tests.web_support import AFTER_THE_SPEND, PEOPLE, PEOPLE_PLAN, REPOSITORY, Server, serving, until, waiting_jobs
 from tools.fetch_axe import AXE
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: apt install chromium)"),
+    NEEDS_CHROMIUM,
     pytest.mark.skipif(sys.platform == "win32", reason="the page needs POSIX locks and signals"),
 ]
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 OPENED = "The page was opened. If that was not you: press Ctrl-C, somebody else has used the address."
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
-        )
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def screenshots(tmp_path: Path) -> Path:
-    folder = Path(os.environ.get("RANKVEIL_SCREENSHOTS", tmp_path / "screenshots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 class Tab:

@@ -1,4 +1,4 @@
-"""Ledgers: a damaged file is refused, and is never believed to hold less than was spent."""
+"""Ledgers: a damaged file is refused, and is never taken to hold less than was spent."""
 
 from __future__ import annotations
 

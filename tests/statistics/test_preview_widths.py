@@ -163,8 +163,7 @@ def first_draws(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[NDArray[np.fl
     return found
 
 
-@pytest.mark.parametrize("delta", [None, "1e-9"])
-@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+@pytest.mark.parametrize(("epsilon", "delta"), [("0.1", None), ("1", "1e-9")])
 @pytest.mark.parametrize("shape", [name for name, _ in shapes(2)])
 def test_whole_releases_draw_the_noise_and_measure_the_pairs_that_were_announced(
     first_draws: dict[str, list[NDArray[np.float64]]], shape: str, epsilon: str, delta: str | None
@@ -219,14 +218,15 @@ def _check_linkage(said: str, kind: str, names: list[str]) -> None:
 
 
 def test_the_advice_on_delta_agrees_with_whole_releases() -> None:
-    """Tables of fourteen shapes at three ε: the way that is advised has the smaller measured error in 28 of 42 cases or
-    more (31 were measured with the model of decision 47), and costs 8 % of the error at most on average (5 % there).
+    """Tables of thirteen shapes at three ε: the way that is advised has the smaller measured error in 26 of 39 cases or
+    more (28 were measured with the model of decision 47), and costs 8 % of the error at most on average (6 % there).
     Errors are means of two releases: after one the average was 1 to 9 %, by seed. Seeded, so that it passes again; a
-    coin would pass with probability 0.022, advice turned round never."""
-    found = list(outcomes(2_000, runs=2))
+    coin would pass with probability 0.027, and advice turned round costs 36 %. The table of 50 columns is left to the
+    benchmark: it takes as long as all others together."""
+    found = list(outcomes(2_000, runs=2, most_columns=16))
     right = sum(each.right for each in found)
-    assert len(found) == 42
-    assert right >= 28, [(each.table, each.epsilon) for each in found if not each.right]
+    assert len(found) == 39
+    assert right >= 26, [(each.table, each.epsilon) for each in found if not each.right]
     lost = [np.log(each.advised / min(each.pure, each.with_delta)) for each in found]
     assert np.exp(np.mean(lost)) < 1.08
     assert {each.expected.better for each in found} == {"pure", "delta"}

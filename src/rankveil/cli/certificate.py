@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def command(
     release: Path, form: str | None, author: str | None, curator_type: Any, out: Path | None, as_json: bool
 ) -> None:
-    """Show the certificate of RELEASE (its folder, or the certificate), or write papers that follow from it.
+    """Show the certificate of RELEASE (its folder, or the certificate), or write a document made from it.
 
     Nothing but the certificate is read. What it cannot answer is marked as the organisation's to answer; [publication]
     in the plan answers more. The registry's entry keeps to its schema, and is a draft until somebody completes it.

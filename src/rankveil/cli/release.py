@@ -88,7 +88,7 @@ def command(
     pattern ('2031-*.parquet') that they match, a table of a database ('sqlite:///people.db?table=persons'; DuckDB and
     PostgreSQL alike), or - for standard input. docs/formats.md says what each format keeps.
 
-    Writes the release, in the format of TABLE where that can be written, and its papers to --out: certificate.json,
+    Writes the release, in the format of TABLE where that can be written, and its documents to --out: certificate.json,
     certificate.html (the same for people) and manifest.json (all files, signed if there is a key). Spark writes a
     release in parts. The plan's ε is entered in the ledger first and is not given back if the run fails.
 

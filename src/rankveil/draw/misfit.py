@@ -203,7 +203,7 @@ class PlacesError:
 def _unlike(low: NDArray[np.int64], high: NDArray[np.int64], mass: Floats) -> Floats:
     """Of each base cell: how far densities are from what neighbours say, as a part of them; 1 where none say anything.
 
-    The root mean square of a cell and its neighbours. Single values may be heaps: they say nothing of what is around.
+    The root mean square of a cell and its neighbours. Single values may be spikes: they say nothing of what is around.
     """
     found = np.ones(len(mass))
     wide = np.flatnonzero(high - low > 1)

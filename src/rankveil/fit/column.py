@@ -26,7 +26,7 @@ from rankveil.fit.prior import Evidence, curves
 from rankveil.fit.segments import Segments
 from rankveil.fit.simplex import Floats
 from rankveil.fit.threads import on_one_thread
-from rankveil.fit.trust import believed
+from rankveil.fit.trust import shrunk
 from rankveil.measure.measurements import ColumnMeasurement, Level, beyond_noise
 from rankveil.rules import CURVE_POINTS, MOST_CELLS
 
@@ -264,7 +264,7 @@ def divided(segments: Segments, level: Level, axis: Axis) -> Segments:
     width = np.diff(axis.places(np.stack([level.low, level.high])), axis=0)[0]
     share = width * _density_at(segments, axis, (level.low + level.high) / 2)
     expected = whole * share / np.bincount(of, share, minlength=len(segments.low))[of]
-    mass, out = believed(expected, level.noisy, level.deviation, level.law)
+    mass, out = shrunk(expected, level.noisy, level.deviation, level.law)
     # What the pieces of a cell are over or short goes to those that do not stand out, as far as they can take it.
     taken = np.bincount(of, np.where(out, mass, 0.0), minlength=len(segments.low))[of]
     rest = np.bincount(of, np.where(out, 0.0, mass), minlength=len(segments.low))[of]

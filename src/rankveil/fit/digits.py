@@ -4,7 +4,7 @@ Model        Inside a segment the density is that of the curve times a weight of
              the same all along the column. Codes that stand out already have segments of their own, and keep them.
 Weights      From the noisy counts of the classes, place after place: of the numbers that have zeros below a place, how
              many end there in 1, 2 ... 9, and how many have a zero there too. What noise explains is left as the curve
-             has it (James and Stein); what it does not is believed.
+             has it (James and Stein); the rest follows the counts.
 Reads        Released counts and the plan: T1.
 """
 
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from rankveil.fit.segments import Segments, tilts
 from rankveil.fit.simplex import Floats
-from rankveil.fit.trust import believed
+from rankveil.fit.trust import shrunk
 from rankveil.measure.measurements import DigitCounts
 from rankveil.rules import MOST_ROUND_CODES, PLAINLY_ROUND
 
-_ROUNDS = 10  # of weights that bring the classes' masses to what is believed of them
+_ROUNDS = 10  # of weights that bring the classes' masses to their posterior means
 
 
 def with_round_numbers(segments: Segments, counted: DigitCounts) -> Segments:
@@ -64,7 +64,7 @@ def with_round_numbers(segments: Segments, counted: DigitCounts) -> Segments:
 
 
 def _masses(expected: Floats, noisy: Floats, counted: DigitCounts, places: int) -> Floats:
-    """Of every class, as far as its count is believed; they add up to the mass that is expected."""
+    """Posterior means of every class; they add up to the mass that is expected."""
     found, whole = np.zeros(len(expected)), float(expected.sum())
     for place in range(places):
         first = 9 * place
@@ -74,7 +74,7 @@ def _masses(expected: Floats, noisy: Floats, counted: DigitCounts, places: int) 
         answers = np.append(noisy[here], noisy[first + 9 :].sum())
         deviation = np.full(10, counted.deviation)
         deviation[9] *= np.sqrt(len(expected) - first - 9)
-        mass, _ = believed(usual, answers, deviation, counted.law)
+        mass, _ = shrunk(usual, answers, deviation, counted.law)
         mass *= whole / max(mass.sum(), 1e-9)
         found[here], whole = mass[:9], float(mass[9])
     found[-1] = whole

@@ -1,4 +1,4 @@
-"""How far noisy counts are believed against what was expected of them. Post-processing (T1)."""
+"""Noisy counts shrunk towards what was expected of them. Post-processing (T1)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rankveil.fit.simplex import Floats
 from rankveil.measure.measurements import NoiseLaw, beyond_noise
 
 
-def believed(
+def shrunk(
     expected: Floats, noisy: Floats, deviation: Floats | float, law: NoiseLaw
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Posterior means, and which counts stand out: those keep what was counted.
 
-    The others are believed as far as all of them together differ from what was expected by more than noise.
+    The others are shrunk, the less the more all of them together differ from what was expected by more than noise.
     """
     off, variance = noisy - expected, np.broadcast_to(np.asarray(deviation) ** 2, noisy.shape)
     out = off > beyond_noise(len(off), law) * np.sqrt(variance)

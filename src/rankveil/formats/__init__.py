@@ -84,7 +84,6 @@ FORMATS: dict[str, Format] = {
             ("pyreadstat",),
             released_as="sav",
             exact_rows=False,
-            streams_in=False,
         ),
         Format(
             "dta",
@@ -127,7 +126,6 @@ FORMATS: dict[str, Format] = {
             "names, numbers, texts, days, truth values; one sheet",
             "excel",
             ("python_calamine", "xlsxwriter"),
-            streams_in=False,
         ),
         Format(
             "sqlite",

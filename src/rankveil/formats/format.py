@@ -146,8 +146,6 @@ class Format:
     written_by: str | None = None  # another module than the one that reads it
     missing_texts: tuple[str, ...] = ()  # that mean missing, unless the plan says something else
     exact_rows: bool = True  # knows its number of rows without reading them
-    streams_in: bool = True
-    streams_out: bool = True
 
     @property
     def for_statisticians(self) -> bool:

@@ -201,7 +201,7 @@ def release(
     `table` is a path to a file of any format that is read (docs/formats.md), to a folder of CSV or Parquet files or a
     pattern of such paths; the address of a table in a database; a pandas, polars or Spark frame; or anything with the
     Arrow C stream. `epsilon` and `delta` take the place of the plan's.
-    With `out`, the release and its papers (certificate, a page for people, a manifest) are written to that folder, and
+    With `out`, the release and its documents (certificate, its page, manifest) are written to that folder, and
     signed with `key`, or with the key beside the ledger if there is one (`rankveil key new`); `signed=False` leaves the
     signature out. `passphrase` opens a locked key. With `into`, the address of a table in a database, the release also
     becomes that table, which appears whole or not at all. A method without a guarantee

@@ -42,7 +42,9 @@ def rewrite_papers(folder: Path, change: Callable[[Path], Mapping[str, bytes]]) 
                 swap_in(held, overwrite=True, among=PAPER_NAMES, check=unchanged)
                 return
     except OSError as error:
-        raise OutputError(f"The papers in {folder} cannot be written: {error.strerror}.", remedy="Try again.") from None
+        raise OutputError(
+            f"The documents in {folder} cannot be written: {error.strerror}.", remedy="Try again."
+        ) from None
 
 
 def write_bytes(path: Path, content: bytes, mode: int = 0o644) -> None:

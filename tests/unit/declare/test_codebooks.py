@@ -335,22 +335,22 @@ def test_xml_that_is_no_sound_codebook_is_refused(tmp_path: Path, content: str, 
         drafted(pa.table({"a": [1, 2]}), book(tmp_path, "book.xml", content))
 
 
-def test_a_codebook_of_a_hundred_thousand_variables_is_read_without_keeping_them(tmp_path: Path) -> None:
+def test_a_codebook_of_twenty_thousand_variables_is_read_without_keeping_them(tmp_path: Path) -> None:
     one = "".join(f"<catgry><catValu>{code}</catValu><labl>answer number {code}</labl></catgry>" for code in range(9))
     path = tmp_path / "big.xml"
     with path.open("w") as file:
         before, after = XML.split("{}")
         file.write(before)
-        for place in range(100_000):
+        for place in range(20_000):
             file.write(f'<var name="v{place}" nature="nominal">{one if place % 10 == 0 else ""}</var>')
         file.write(after)
     tracemalloc.start()
-    found = read_codebook(path, ["v10", "v99990"])
+    found = read_codebook(path, ["v10", "v19990"])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert set(found.variables) == {"v10", "v99990"}
-    assert len(found.absent) == 99_998
-    assert peak < 40 << 20, "names alone, and not what is said of them"
+    assert set(found.variables) == {"v10", "v19990"}
+    assert len(found.absent) == 19_998
+    assert peak < 3 << 20, "names alone, and not what is said of them"
 
 
 # JSON and sheets

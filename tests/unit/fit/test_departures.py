@@ -42,7 +42,7 @@ def smooth_table() -> np.ndarray:
     return table
 
 
-def believed(noisy: np.ndarray, deviation: float, axes: tuple[Axis, ...]) -> np.ndarray:
+def shrunk(noisy: np.ndarray, deviation: float, axes: tuple[Axis, ...]) -> np.ndarray:
     """The table as its prior would have it, with nothing else to go by."""
     expected = np.full(noisy.shape, TOTAL / noisy.size)
     prior = Departures.of(noisy, expected, deviation**2, axes)
@@ -68,13 +68,13 @@ def test_labels_and_few_cells_have_no_neighbours() -> None:
 
 @pytest.mark.parametrize("deviation", [20.0, 60.0])
 def test_smooth_dependence_loses_its_noise(deviation: float) -> None:
-    """To seven tenths, at most, of what is left when cells are believed one by one (the twin): 20 tables."""
+    """To seven tenths, at most, of what is left when cells are shrunk one by one (the twin): 20 tables."""
     exact, axis = smooth_table(), Axis.of(even(), np.arange(CELLS))
     alone = Axis(CELLS, np.arange(0))
     for seed in range(20):
         noisy = exact + np.random.default_rng(seed).normal(0, deviation, exact.shape)
-        together = np.abs(believed(noisy, deviation, (axis, axis)) - exact).sum()
-        one_by_one = np.abs(believed(noisy, deviation, (alone, alone)) - exact).sum()
+        together = np.abs(shrunk(noisy, deviation, (axis, axis)) - exact).sum()
+        one_by_one = np.abs(shrunk(noisy, deviation, (alone, alone)) - exact).sum()
         assert together < one_by_one * 0.7
 
 
@@ -83,14 +83,14 @@ def test_dependence_that_is_not_smooth_is_kept() -> None:
     exact = TOTAL / CELLS**2 * (1 + 0.5 * (-1.0) ** np.add.outer(np.arange(CELLS), np.arange(CELLS)))
     axis = Axis.of(even(), np.arange(CELLS))
     noisy = exact + np.random.default_rng(1).normal(0, 5, exact.shape)
-    assert np.abs(believed(noisy, 5, (axis, axis)) - exact).mean() < 5
+    assert np.abs(shrunk(noisy, 5, (axis, axis)) - exact).mean() < 5
 
 
 def test_mere_noise_leaves_no_departures() -> None:
     axis = Axis.of(even(), np.arange(CELLS))
     flat = np.full((CELLS, CELLS), TOTAL / CELLS**2)
     noisy = flat + np.random.default_rng(2).normal(0, 50, flat.shape)
-    assert np.abs(believed(noisy, 50, (axis, axis)) - flat).mean() < 5
+    assert np.abs(shrunk(noisy, 50, (axis, axis)) - flat).mean() < 5
 
 
 def test_newton_steps_for_all_cells_together_come_to_where_nothing_pulls() -> None:

@@ -112,7 +112,7 @@ def test_steps_settle_where_measurement_and_prior_balance(deviation: float) -> N
     assert off < 1 if deviation < 1 else off > 0
 
 
-def test_a_table_of_mere_noise_is_hardly_believed_and_a_strong_one_is() -> None:
+def test_a_table_of_mere_noise_hardly_moves_the_fit_and_a_strong_one_does() -> None:
     known = labels_of({"a": np.full(8, TOTAL / 8), "b": np.full(8, TOTAL / 8)})
     order = {"a": 0, "b": 1}
     rng = np.random.default_rng(3)

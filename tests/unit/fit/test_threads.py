@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rankveil.fit.threads import on_one_thread
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    """Before a fit; the tests themselves run on one."""
+    with threadpool_limits(limits=2, user_api="blas"):
+        yield
 
 
 def threads() -> set[int]:
@@ -16,6 +25,7 @@ def test_linear_algebra_has_one_thread_while_a_fit_runs_and_its_own_number_after
     before = threads()
     if not before:
         pytest.skip("no library of linear algebra whose threads can be counted")
+    assert before == {2}
 
     @on_one_thread
     def work(given: int) -> set[int]:

@@ -142,7 +142,7 @@ def replay(
     spark: bool = False,
     told: Told = lambda done, of: None,
 ) -> Replay:
-    """Run so many pairs: on plans and tables thrown with dice, or on one plan, or on one plan and one table.
+    """Run so many pairs: on plans and tables drawn at random, or on one plan, or on one plan and one table.
 
     `only`: the one pair of this number. `spark`: some pairs go through Spark, if it can be started here.
     """

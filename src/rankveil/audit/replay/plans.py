@@ -1,4 +1,4 @@
-"""Plans of all kinds, thrown with dice, and tables and neighbours that they take."""
+"""Plans of all kinds, drawn at random, and tables and neighbours that they take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units of protection thrown with dice: rows that are there or not, whole persons; neighbours that differ in one."""
+"""Units of protection drawn at random: rows that are there or not, whole persons; neighbours that differ in one."""
 
 from __future__ import annotations
 
