@@ -201,6 +201,19 @@ def test_the_certificate_of_another_release_is_refused_as_such(office: Path, cop
     assert "file is the certified one" in found
 
 
+@pytest.mark.parametrize("entry", ["title", "created", "rankveil_version"])
+def test_a_manifest_that_says_something_else_of_the_release_is_refused(office: Path, copy: Path, entry: str) -> None:
+    """Even if the office has signed it."""
+    content = json.loads((copy / "manifest.json").read_text())
+    content[entry] = "2001-01-01T00:00:00Z" if entry == "created" else "0.0.1"
+    (copy / "manifest.json").write_text(json.dumps(content))
+    key = signing_key(beside_ledger(office / "ledger.sqlite"))
+    (copy / "manifest.sig").write_bytes(key.sign((copy / "manifest.json").read_bytes()))
+    said = failing(copy, pub(office))
+    assert set(said) == {"files are those on the list"}
+    assert "manifest.json does not have the certificate's title" in said["files are those on the list"]
+
+
 def test_all_papers_of_another_release_are_refused(office: Path, copy: Path) -> None:
     for name in SIGNED:
         shutil.copy2(office / "first" / name, copy / name)
