@@ -135,7 +135,8 @@ def _base(certificate: Certificate) -> list[Block]:
             "Base: where it was done",
             "Security and access control",
             (
-                f"The release is in the publisher's ledger, which adds up all releases, and keeps a cap where one was set.{entry}",
+                "The release is in the publisher's ledger, which adds up all releases, and keeps a cap where one was"
+                f" set.{entry}",
                 signed,
             ),
             ("How is the table stored, and who may read it?", "Who may release, and who holds the key and the ledger?"),
