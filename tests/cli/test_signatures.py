@@ -165,7 +165,7 @@ def test_a_changed_byte_in_any_file_is_refused_and_the_file_is_named(office: Pat
             assert found, name
             said = " ".join(found.values())
             wanted = name if name not in ("manifest.json", "manifest.sig") else "manifest.json"
-            assert wanted in said or name == "certificate.json", (name, found)
+            assert wanted in said, (name, found)
         (copy / name).write_bytes(original)
     assert failing(copy, key) == {}
 
@@ -199,6 +199,19 @@ def test_the_certificate_of_another_release_is_refused_as_such(office: Path, cop
     found = failing(copy, pub(office))
     assert found["files are those on the list"] == "the certificate is of another release than the one on the list"
     assert "file is the certified one" in found
+
+
+@pytest.mark.parametrize("entry", ["title", "created", "rankveil_version"])
+def test_a_manifest_that_says_something_else_of_the_release_is_refused(office: Path, copy: Path, entry: str) -> None:
+    """Even if the office has signed it."""
+    content = json.loads((copy / "manifest.json").read_text())
+    content[entry] = "2001-01-01T00:00:00Z" if entry == "created" else "0.0.1"
+    (copy / "manifest.json").write_text(json.dumps(content))
+    key = signing_key(beside_ledger(office / "ledger.sqlite"))
+    (copy / "manifest.sig").write_bytes(key.sign((copy / "manifest.json").read_bytes()))
+    said = failing(copy, pub(office))
+    assert set(said) == {"files are those on the list"}
+    assert "manifest.json does not have the certificate's title" in said["files are those on the list"]
 
 
 def test_all_papers_of_another_release_are_refused(office: Path, copy: Path) -> None:

@@ -94,8 +94,12 @@ def _middle(certificate: Certificate) -> list[Block]:
     )
     utility = (
         *(f"{one.column}: {one.question}: {one.answer}." for one in certificate.expected or ()),
-        *(f"{line}." for each in certificate.published_accuracy or () for line in each.in_words()),
         "These widths are of the noise, for every table of this size; what is made of it can be better or worse.",
+        *(
+            f"Measured, with noise: {line}."
+            for each in certificate.published_accuracy or ()
+            for line in each.in_words()
+        ),
     )
     bias = (
         "Noise weighs more on small groups than on large ones: what is said of few people is less accurate.",
@@ -130,7 +134,11 @@ def _base(certificate: Certificate) -> list[Block]:
         Block(
             "Base: where it was done",
             "Security and access control",
-            (f"The release is in the publisher's ledger, which adds up all releases and keeps a cap.{entry}", signed),
+            (
+                "The release is in the publisher's ledger, which adds up all releases, and keeps a cap where one was"
+                f" set.{entry}",
+                signed,
+            ),
             ("How is the table stored, and who may read it?", "Who may release, and who holds the key and the ledger?"),
         ),
         Block(

@@ -71,6 +71,11 @@ class Papers:
                 continue
             self._is_listed(file)
         self._same_release(listed)
+        own = self.read.created, self.read.title, self.read.rankveil_version
+        if (listed.created, listed.title, listed.rankveil_version) != own:
+            raise Fails(
+                f"{MANIFEST_NAME} does not have the certificate's title, time and version: it is of another one"
+            )
         if self.alone:
             self._nothing_else(names)
         return f"{len(names)} files, byte for byte" + ("; the model is not there: not checked" if left_out else "")

@@ -107,6 +107,14 @@ def test_every_block_of_the_pyramid_is_answered_or_asked(name: str) -> None:
     assert ("NOT differentially private" in page) == name.startswith("published")
 
 
+def test_measured_figures_are_not_called_widths_of_the_noise() -> None:
+    [utility] = [block for block in blocks(certificate_of("all papers")) if block.name == "Utility"]
+    place = next(place for place, line in enumerate(utility.answered) if line.startswith("These widths"))
+    before, after = utility.answered[:place], utility.answered[place + 1 :]
+    assert all("noise on" in line for line in before) and before
+    assert all(line.startswith("Measured, with noise: ") for line in after) and after
+
+
 def test_the_command_writes_both_and_refuses_to_write_beside_the_release(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
