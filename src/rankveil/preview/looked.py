@@ -8,6 +8,7 @@ from typing import Any
 
 from rankveil.certificate import plain
 from rankveil.certificate.spent import Priced, Purpose, divided
+from rankveil.consent import refuse_misfit
 from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import Nominal
 from rankveil.declare.unit import A_ROW
@@ -124,6 +125,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
     protects persons, or the number of rows, only `expected_rows` counts.
     """
     method = method_named(plan.release.method)
+    refuse_misfit(plan, method)  # or guarantees would be shown that no release can have
     if plan.unit != A_ROW:  # PRIVACY: the number of rows is not public, or not the number of rows that are used
         rows = None
     elif table is not None:
