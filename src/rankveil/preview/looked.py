@@ -11,6 +11,7 @@ from rankveil.certificate.spent import Priced, Purpose, divided
 from rankveil.consent import refuse_misfit
 from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import Nominal
+from rankveil.declare.schema import refuse_few
 from rankveil.declare.unit import A_ROW
 from rankveil.engines import open_table
 from rankveil.figure import Figure, plotted
@@ -131,6 +132,7 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
     elif table is not None:
         rows = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding).row_count()
     if rows is not None:
+        refuse_few("The table", rows)
         plan = plan.with_(expected_rows=rows)
     schema = declare_alone(plan)
     columns = {column.name: column for column in schema.protected}
