@@ -12,7 +12,7 @@ from rankveil.methods import Method, method_named
 def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon: bool = False) -> Method:
     """The plan's method, if everything a person has to agree to has been agreed to."""
     method = method_named(plan.release.method)
-    _refuse_misfit(plan, method)
+    refuse_misfit(plan, method)
     if not method.differentially_private and not accept_no_guarantee:
         raise GuaranteeError(
             f"The method {method.name} does not give differential privacy. {method.why_not}",
@@ -38,13 +38,14 @@ def check_consent(plan: Plan, *, accept_no_guarantee: bool, accept_large_epsilon
 def goes_with(plan: Plan, method: Method) -> bool:
     """Whether the plan asks for nothing that this method does not do; a δ aside, which a comparison leaves out."""
     try:
-        _refuse_misfit(plan, method, with_delta=False)
+        refuse_misfit(plan, method, with_delta=False)
     except PlanError:
         return False
     return True
 
 
-def _refuse_misfit(plan: Plan, method: Method, *, with_delta: bool = True) -> None:
+def refuse_misfit(plan: Plan, method: Method, *, with_delta: bool = True) -> None:
+    """Refuse a plan that asks for what its method does not do: no release would be made by it."""
     if method.needs_clusters and plan.release.k is None:
         raise PlanError(
             f"The method {method.name} forms clusters and the plan sets no k.",

@@ -17,6 +17,7 @@ import pytest
 
 import rankveil as rv
 from rankveil.declare import Plan
+from rankveil.errors import PlanError, TableError
 from rankveil.measure.budget import Budget, Price
 from rankveil.methods import METHODS
 from rankveil.noise import SeededSource
@@ -47,6 +48,26 @@ def test_every_method_has_a_dry_run_and_its_budget_adds_up(method: str) -> None:
         assert {part.name for part in looked.split if part.purpose == "column"} == set(COLUMNS)
     else:
         assert looked.split == ()
+
+
+@pytest.mark.parametrize(
+    ("method", "more", "said"),
+    [
+        ("laplace", {}, "protects single rows"),
+        ("synthetic", {"role": "public"}, "released row by row"),
+    ],
+)
+def test_what_no_release_would_be_made_of_has_no_dry_run(method: str, more: dict[str, str], said: str) -> None:
+    columns = {"age": {"kind": "integer", "lower": 0, "upper": 9} | more, "sex": {"kind": "boolean"}}
+    plan = Plan(release={"epsilon": 1, "method": method}, privacy={"neighbours": "add-remove"}, columns=columns)
+    with pytest.raises(PlanError, match=said):
+        rv.preview(plan, 100)
+
+
+@pytest.mark.parametrize(("rows", "said"), [(0, "The table has no rows"), (1, "The table has one row")])
+def test_a_table_too_short_for_a_release_is_said_to_be(rows: int, said: str) -> None:
+    with pytest.raises(TableError, match=said):
+        rv.preview(plan_of(), rows)
 
 
 def test_where_the_number_of_rows_gets_noise_the_dry_run_says_that_rules_read_that() -> None:

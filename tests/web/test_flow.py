@@ -553,3 +553,13 @@ def test_who_is_protected_is_confirmed_and_changed_on_the_columns_page(visitor: 
     assert "[privacy]" not in working.plan().guesses
     assert visitor.post(here, {"version": "1", "neighbours": "add-remove", "person": ""}).status_code == 303
     assert working.plan().unit == Unit("add-remove")
+
+
+def test_the_plan_beside_a_release_does_not_say_how_many_rows_were_counted_where_that_is_protected(
+    visitor: Visitor,
+) -> None:
+    said = PEOPLE_PLAN.replace("epsilon = 1", "epsilon = 1\nexpected_rows = 77")
+    for plan, expected in ((said, 77), (said + '\n[privacy]\nneighbours = "add-remove"\n', None)):
+        working_id, job_id = released(visitor, plan)
+        text = visitor.get(f"/w/{working_id}/releases/{job_id}/files/plan.toml").text
+        assert Plan.parse(text).release.expected_rows == expected

@@ -353,12 +353,7 @@ class Tally:
 
 def refuse_misfits(table: Table, schema: Schema, tally: Tally, *, released: bool = False) -> None:
     """Refuse a table with too few rows, or with values that the plan does not allow."""
-    if tally.rows < FEWEST_ROWS:
-        raise TableError(
-            f"Table {table.name} has {'no rows' if tally.rows == 0 else 'one row'}; a release needs at least"
-            f" {FEWEST_ROWS}.",
-            remedy="Check that this is the right file and that its first line is the header.",
-        )
+    refuse_few(f"Table {table.name}", tally.rows)
     columns = [column for column in schema.columns if column.name in tally.misfits]
     for column in columns:
         if isinstance(column.domain, Grid) and tally.rows * column.domain.axis_width >= _LARGEST_SUM:
@@ -383,6 +378,15 @@ def refuse_misfits(table: Table, schema: Schema, tally: Tally, *, released: bool
         raise DomainError(
             "\n".join(broken[:_MOST_SHOWN]),
             remedy="Correct the table, or what the plan says: a rule holds for every row, and so does `derived`.",
+        )
+
+
+def refuse_few(table: str, rows: int) -> None:
+    """Refuse what is too short for a release."""
+    if rows < FEWEST_ROWS:
+        raise TableError(
+            f"{table} has {'no rows' if rows == 0 else 'one row'}; a release needs at least {FEWEST_ROWS}.",
+            remedy="Check that this is the right file and that its first line is the header.",
         )
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from rankveil.certificate import plain
 from rankveil.certificate.spent import Priced, Purpose, divided
+from rankveil.consent import refuse_misfit
 from rankveil.declare import Column, Plan, Schema, declare_alone
 from rankveil.declare.domain import Nominal
+from rankveil.declare.schema import refuse_few
 from rankveil.declare.unit import A_ROW
 from rankveil.engines import open_table
 from rankveil.figure import Figure, plotted
@@ -124,11 +126,13 @@ def preview(plan: Plan, rows: int | None = None, *, table: object = None) -> Pre
     protects persons, or the number of rows, only `expected_rows` counts.
     """
     method = method_named(plan.release.method)
+    refuse_misfit(plan, method)  # or guarantees would be shown that no release can have
     if plan.unit != A_ROW:  # PRIVACY: the number of rows is not public, or not the number of rows that are used
         rows = None
     elif table is not None:
         rows = open_table(table, separator=plan.table.separator, encoding=plan.table.encoding).row_count()
     if rows is not None:
+        refuse_few("The table", rows)
         plan = plan.with_(expected_rows=rows)
     schema = declare_alone(plan)
     columns = {column.name: column for column in schema.protected}
