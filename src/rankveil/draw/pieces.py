@@ -123,10 +123,11 @@ class ByPlace(ByRank):
         jitter, shares = _NORMAL[8::16], np.arange(1, PLACES) / PLACES
         edges = np.tile(np.interp(shares, _SHARES, _NORMAL), (law.cell_count, 1))
         for cell in np.unique(cells):
-            rows = np.flatnonzero(cells == cell)
-            spread = (latent[rows, None] + jitter).ravel()
+            here = cells == cell
+            values, kind = np.unique(latent[here], return_inverse=True)  # a kept model has few
+            spread = (values[:, None] + jitter).ravel()
             order = np.argsort(spread)
-            reach = np.cumsum(np.repeat(weights[rows], len(jitter))[order])
+            reach = np.cumsum(np.repeat(np.bincount(kind, weights[here]), len(jitter))[order])
             if reach[-1] > 0:
                 edges[cell] = np.interp(shares * reach[-1], reach, spread[order])
         return cls(law.strips, law.cell_of_strip, law.cell_count, edges)

@@ -98,7 +98,10 @@ def last_covering(each: ColumnMeasurement) -> int:
     """The level with which special values and missing were counted: the last of those that cover the column."""
     whole = int(each.levels[0].high[-1])
     covering = [place for place, level in enumerate(each.levels) if (level.high - level.low).sum() == whole]
-    return next(place for place in reversed(covering) if each.levels[place].deviation == each.apart_deviation)
+    found = [place for place in covering if each.levels[place].deviation == each.apart_deviation]
+    if not found:
+        raise ValueError("no level covers the column")
+    return found[-1]
 
 
 # Files
@@ -214,6 +217,12 @@ def measurements_from(files: Mapping[str, bytes], schema: Schema) -> Measurement
             else:
                 shape = [int(group.max()) + 1 for group in groups]
                 tables.append(TableMeasurement(names, groups, answer.reshape(shape), deviation))
+    asked = {
+        name: ColumnMeasurement(columns[name], tuple(found), *counted_apart[name], digits.get(name))
+        for name, found in levels.items()
+    }
+    for of_column in asked.values():
+        last_covering(of_column)  # there is one
     return Measurements(
         schema,
         said["rows"],
@@ -223,10 +232,7 @@ def measurements_from(files: Mapping[str, bytes], schema: Schema) -> Measurement
         tuple(_mechanism(note, schema.unit) for note in said["prices"]),
         said["linkage"],
         _columns(files["public.parquet"]) if "public.parquet" in files else {},
-        {
-            name: ColumnMeasurement(columns[name], tuple(found), *counted_apart[name], digits.get(name))
-            for name, found in levels.items()
-        },
+        asked,
     )
 
 
@@ -266,6 +272,9 @@ def _marginals(content: Mapping[str, Any], schema: Schema, when: str = "") -> di
         mass, variance = (np.array(said[f"{key}{when}"], np.float64) for key in ("mass", "variance"))
         if not (np.isfinite(mass).all() and (mass >= 0).all()):
             raise ValueError("masses that are none")
+        cells = whole.get("label_cells", np.zeros(0, np.int64))
+        if ((cells < 0) | (cells >= len(mass))).any():
+            raise ValueError("labels in cells that there are not")
         found[name] = marginal_again(columns[name], {**whole, **parts}, mass, variance)
     return found
 

@@ -76,6 +76,10 @@ class TableEstimate:
             for cells, count, deviation in self.lines()
         ]
 
+    def __str__(self) -> str:
+        shown = [", ".join(cells) + f": {count} (deviation {spread})" for *cells, count, spread in self.texts()]
+        return "\n".join([f"{' × '.join(self.columns)}, {self.note}", *shown])
+
     def _repr_html_(self) -> str:
         headers, shown = [*self.columns, "count", "deviation"], self.texts()[:_SHOWN]
         more = self.counts.size - len(shown)

@@ -248,12 +248,38 @@ def test_numbers_that_no_model_has_are_refused_though_their_fingerprint_fits(
     rows = papq.read_table(folder / "rows.parquet")
     wrong = pa.array([-1.0 if column == "weight" else 9] * rows.num_rows, rows.schema.field(column).type)
     papq.write_table(rows.set_column(rows.column_names.index(column), column, wrong), folder / "rows.parquet")
-    digest = hashlib.sha256((folder / "rows.parquet").read_bytes()).hexdigest()
+    list_as_it_is(folder, "rows.parquet")
+    with pytest.raises(ModelError, match="not those of a model"):
+        rv.Model.load(folder)
+
+
+def list_as_it_is(folder: Path, name: str) -> None:
+    digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
     def fits(content: dict[str, Any]) -> None:
-        next(each for each in content["files"] if each["name"] == "rows.parquet")["sha256"] = digest
+        next(each for each in content["files"] if each["name"] == name)["sha256"] = digest
 
     changed(folder, fits)
+
+
+@pytest.mark.parametrize("wrong", [10**9, -1])
+def test_a_cell_that_there_is_not_is_refused_and_takes_no_memory(wrong: int, made: rv.Release, tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "model"
+    marginals = json.loads((folder / "marginals.json").read_text())
+    marginals["sex"]["label_cells"][0] = wrong
+    (folder / "marginals.json").write_text(json.dumps(marginals))
+    list_as_it_is(folder, "marginals.json")
+    with pytest.raises(ModelError, match="not those of a model"):
+        rv.Model.load(folder)
+
+
+def test_a_deviation_that_no_count_of_a_column_has_is_refused_at_once(made: rv.Release, tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "model"
+    said = json.loads((folder / "measurements.json").read_text())
+    level = next(each for each in said["measurements"] if each.get("with_apart"))
+    level["low"] = [place + 1 for place in level["low"]]  # no level covers the column any more
+    (folder / "measurements.json").write_text(json.dumps(said))
+    list_as_it_is(folder, "measurements.json")
     with pytest.raises(ModelError, match="not those of a model"):
         rv.Model.load(folder)
 

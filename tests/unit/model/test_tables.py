@@ -124,6 +124,7 @@ def test_arrow_and_json_say_the_same(model: rv.Model) -> None:
     assert said["source"] in found.note and said["columns"] == ["age", "sex"]
     assert [row["count"] for row in rows] == [row["count"] for row in said["rows"]]
     assert said["rows"][0]["cells"][0]["lower"] == "0"
+    assert len(str(found).splitlines()) == 1 + len(rows) and found.note in str(found)
     assert rows[-1]["age"] == "missing" and said["rows"][-1]["cells"][0] == {"missing": True}
 
 
