@@ -133,7 +133,7 @@ def _patterns(columns: Sequence[ColumnDraft], names: Sequence[str]) -> Iterator[
         if count < _FEWEST_FITTING or any(column.name in chosen for column in fitting):
             continue
         said = Counter(drafted_alike(column) for column in fitting)
-        most, often = said.mostdrafted_alike(1)[0]
+        most, often = said.most_common(1)[0]
         if often >= _FEWEST_FITTING and often > len(fitting) / 2:
             chosen |= {column.name: (f"{stem}*", most) for column in fitting}
     shown = set()
