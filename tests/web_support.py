@@ -115,11 +115,13 @@ class Visitor:
     def cookie(self) -> str | None:
         return self.client.cookies.get(COOKIE)
 
-    def upload(self, content: str | bytes = PEOPLE, name: str = "people.csv", plan: str | None = None) -> Working:
+    def upload(
+        self, content: str | bytes = PEOPLE, name: str = "people.csv", plan: str | None = None, **fields: str
+    ) -> Working:
         files = {"table": (name, content)}
         if plan is not None:
             files["plan"] = ("plan.toml", plan)
-        answer = self.post("/tables", files=files)
+        answer = self.post("/tables", fields, files=files)
         assert answer.status_code == 303, answer.text
         found = self.home.working(answer.headers["location"].split("/")[3])
         assert found is not None

@@ -65,6 +65,20 @@ def test_another_kind_is_chosen_among_those_that_the_values_can_be_read_as(
     assert plan.columns["age"].kind == "ordinal"
 
 
+def test_questions_that_were_drafted_alike_are_changed_and_kept_by_one_key(tmp_path: Path) -> None:
+    names = [f"q{n}" for n in range(1, 41)]
+    rows = "".join(",".join(str((row + n) % 5 + 1) for n in range(40)) + f",{'xyz'[row % 3]}\n" for row in range(60))
+    (tmp_path / "t.csv").write_text(",".join([*names, "group"]) + "\n" + rows)
+    options = ["init", str(tmp_path / "t.csv"), "--interactive", "--out", str(tmp_path / "p.toml")]
+    done = CliRunner().invoke(root, options, input="l0\n9\n" + "a" + "k", catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "of 39 others that were drafted alike" in done.output
+    plan = Plan.load(tmp_path / "p.toml").over([*names, "group"])
+    assert plan.guesses == {}
+    assert {(plan.columns[name].lower, plan.columns[name].upper) for name in names} == {(0, 9)}  # type: ignore[union-attr]
+    assert plan.columns["group"].kind == "category"
+
+
 def test_back_returns_to_the_column_before(walked: Callable[[str], tuple[Plan, str]]) -> None:
     plan, said = walked("kkk" + "b" + "x" + "kk")
     assert plan.columns["age"].kind == "drop"

@@ -85,6 +85,12 @@ def test_a_column_whose_bounds_are_private_is_warned_of_once() -> None:
     assert [each.split(":")[0] for each in looked.warnings if "its range" in each] == ["pay"]
 
 
+def test_a_warning_about_many_columns_names_the_first_and_counts_the_others() -> None:
+    columns = {f"q{n}": category(["a", "b", "c"]) for n in range(60)}
+    warned = rv.preview(Plan.parse(plan_text(columns, epsilon="0.1")), 500).warnings
+    assert any(each.startswith("q0, q1,") and "q10 and 49 other columns: " in each for each in warned)
+
+
 def test_more_rows_make_counts_relatively_more_exact_and_the_plans_own_number_counts() -> None:
     few, many = (rv.preview(plan_of(), rows) for rows in (2_000, 200_000))
     assert few.choice is not None

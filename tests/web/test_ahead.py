@@ -49,6 +49,9 @@ def test_a_comparison_is_made_before_anything_is_released_and_spends_nothing(
     assert "Compare methods and ε" in visitor.get(f"/w/{working.id}/method").text
     report = done(visitor, working, "compare", {"methods": ["laplace"], "epsilons": "1, 5", "runs": "1"})
     assert "Computed on a stand-in" in report
+    report = done(visitor, working, "attack", {"which": "some", "sample": "2", "methods": ["synthetic"]})
+    assert "No attack was run." in report
+    assert "2 rows of 300 looked at." in report
     with Ledger(ledger_of_this_test) as book:
         assert book.entries() == []
     text = visitor.get(f"/w/{working.id}/method/compare").text

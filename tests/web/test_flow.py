@@ -44,6 +44,53 @@ def released(visitor: Visitor, plan: str = PEOPLE_PLAN) -> tuple[str, str]:
     return working.id, job.id
 
 
+# Sheets of a workbook
+
+
+def workbook(path: Path) -> Path:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    book = xlsxwriter.Workbook(str(path))
+    book.add_worksheet("Read me").write_row(0, 0, ["note"])
+    sheet = book.add_worksheet("The data")
+    for place, line in enumerate(PEOPLE.splitlines()):
+        sheet.write_row(place, 0, [int(cell) if cell.isdigit() else cell for cell in line.split(",")])
+    book.close()
+    return path
+
+
+def test_a_workbook_of_several_sheets_is_opened_released_and_given_again_by_the_sheet_that_is_named(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    path = workbook(tmp_path / "book.xlsx")
+    content = path.read_bytes()
+    refused = visitor.post("/tables", files={"table": ("book.xlsx", content)}).text
+    assert "has 2 sheets" in refused
+    assert "write the name of the sheet into its field" in refused
+    assert "--sheet" not in refused
+    assert "has no sheet" in visitor.post("/tables", {"sheet": "Data"}, files={"table": ("book.xlsx", content)}).text
+    working = visitor.upload(content, "book.xlsx", PEOPLE_PLAN, sheet=" The data ")
+    assert working.read().rows == 300
+    form = visitor.release_form(working)
+    assert "&#39;book.xlsx#The data&#39;" in visitor.get(f"/w/{working.id}/release").text
+    assert visitor.post(f"/w/{working.id}/release", form).status_code == 303
+    job = job_named(working, form["release_id"])
+    assert job is not None
+    until(lambda: not job.status().running)
+    assert job.status().state == "done", job.status()
+    close(visitor.home, "test", tmp_path / "door")
+    assert not Path(working.read().table).exists()
+    again = visitor.post(f"/w/{working.id}/table", files={"table": ("book.xlsx", content)})
+    assert again.status_code == 303, again.text
+    assert Path(working.read().table).exists()
+
+
+def test_a_sheet_that_was_named_at_the_start_is_a_session_of_its_own(visitor: Visitor, tmp_path: Path) -> None:
+    path = workbook(tmp_path / "book.xlsx")
+    opened = open_path(visitor.home, path, None, "test", sheet="The data")
+    assert (opened.read().name, opened.read().rows) == ("book.xlsx#The data", 300)
+    assert open_path(visitor.home, path, None, "test", sheet="The data").id == opened.id
+
+
 # Columns
 
 

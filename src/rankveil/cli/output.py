@@ -33,6 +33,9 @@ class _Table(click.Path):
 TABLE = _Table(path_type=Path)
 
 
+SHEET_HELP = "The sheet of an Excel workbook that holds TABLE, where there are several."
+
+
 def table_argument(*, required: bool = True) -> Callable[[Command], Command]:
     """TABLE, and which sheet of a workbook it is."""
 
@@ -43,8 +46,7 @@ def table_argument(*, required: bool = True) -> Callable[[Command], Command]:
                 named["table"] = f"{named['table']}#{sheet}"
             return function(*arguments, **named)
 
-        words = "The sheet of an Excel workbook that holds TABLE, where there are several."
-        with_sheet = click.option("--sheet", metavar="NAME", help=words)(command)
+        with_sheet = click.option("--sheet", metavar="NAME", help=SHEET_HELP)(command)
         return cast(Command, click.argument("table", type=TABLE, required=required)(with_sheet))
 
     return add

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankveil.cli.output import PATH, json_option, plan_option, print_json, print_table, progress, quiet_option
+from rankveil.cli.output import (
+    PATH,
+    json_option,
+    plan_option,
+    print_json,
+    print_table,
+    progress,
+    quiet_option,
+    table_argument,
+)
 
 if TYPE_CHECKING:
     from rankveil.risk import Risk
@@ -16,7 +25,7 @@ _SHOWN = 3  # columns of inference
 
 
 @click.command("risk")
-@click.argument("table", type=PATH)
+@table_argument()
 @click.argument("release", type=PATH)
 @plan_option("The plan of the release.")
 @click.option("--held-out", type=PATH, help="Records from the same source that are not in the release.")
@@ -35,7 +44,7 @@ _SHOWN = 3  # columns of inference
 @quiet_option
 @json_option
 def command(
-    table: Path, release: Path, plan_path: Path, html: Path | None, quiet: bool, as_json: bool, **how: Any
+    table: str | Path, release: Path, plan_path: Path, html: Path | None, quiet: bool, as_json: bool, **how: Any
 ) -> None:
     """Attack RELEASE (a file, or the folder of a release) with the help of TABLE, from which it was made.
 

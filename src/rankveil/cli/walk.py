@@ -6,6 +6,7 @@ Ends         With a draft in which what was kept or changed is confirmed, and wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -14,13 +15,14 @@ from typing import Any
 import click
 
 from rankveil.declare.draft import ColumnDraft, Draft
-from rankveil.declare.draft.text import Part
+from rankveil.declare.draft.text import Part, drafted_alike, with_entries_of
 from rankveil.declare.plan_file import toml_line
 from rankveil.errors import OutputError, PlanError
 
 _MOST_LABELS = 12
 _KEYS = {
     "k": "keep",
+    "a": "keep, and the same of {} others that were drafted alike",
     "t": "change the kind",
     "l": "change limits or labels",
     "m": "missing values: allow or refuse",
@@ -40,11 +42,15 @@ def walk(draft: Draft) -> Draft:
         click.echo("Nothing in the draft is a guess.")
         return draft
     click.echo(f"{len(stops)} places hold guesses taken from the data. Keep what everybody may know; change the rest.")
+    drafted = {column.name: drafted_alike(column) for column in draft.columns}
     place = 0
     while place < len(stops):
-        stop = stops[place]
-        step = _at_column if place >= len(stops) - len(names & set(stops)) else _at_part
-        key, changed = step(draft, stop, f"{place + 1} of {len(stops)}")
+        stop, number = stops[place], f"{place + 1} of {len(stops)}"
+        if place >= len(stops) - len(names & set(stops)):
+            alike = [each for each in stops[place + 1 :] if drafted[each] == drafted[stop]]
+            key, changed = _at_column(draft, stop, number, alike)
+        else:
+            key, changed = _at_part(draft, stop, number)
         if key == "q":
             break
         if key == "b":
@@ -56,7 +62,9 @@ def walk(draft: Draft) -> Draft:
             click.echo(f"  {error.problem}\n  Nothing was changed.")
             continue
         draft = changed
-        place += key in ("k", "x")
+        if key == "a":
+            stops = [each for each in stops if each not in alike]
+        place += key in ("k", "a", "x")
     left = len(_open(draft))
     click.echo("All guesses are confirmed." if not left else f"{left} places still hold guesses.")
     return draft
@@ -109,7 +117,7 @@ def _at_part(draft: Draft, name: str, number: str) -> tuple[str, Draft]:
 # Columns
 
 
-def _at_column(draft: Draft, name: str, number: str) -> tuple[str, Draft]:
+def _at_column(draft: Draft, name: str, number: str, alike: Sequence[str]) -> tuple[str, Draft]:
     column = next(each for each in draft.columns if each.name == name)
     click.echo(f"\n{number}  {name}")
     for line in column.remarks:
@@ -119,9 +127,14 @@ def _at_column(draft: Draft, name: str, number: str) -> tuple[str, Draft]:
     if not column.guessed:
         click.echo("  confirmed")
     dropped = column.kind == "drop"
-    key = _asked({each: what for each, what in _KEYS.items() if not dropped or each not in "lm"})
-    if key == "k":
-        return key, draft.with_column(replace(column, guessed=()))
+    keys = {each: what.format(len(alike)) for each, what in _KEYS.items() if not dropped or each not in "lm"}
+    key = _asked({each: what for each, what in keys.items() if alike or each != "a"})
+    if key in ("k", "a"):
+        kept = replace(column, guessed=())
+        draft = draft.with_column(kept)
+        for other in [each for each in draft.columns if each.name in alike] if key == "a" else ():
+            draft = draft.with_column(with_entries_of(other, kept))
+        return key, draft
     if key == "x":
         why = "you left it out"
         return key, draft.with_column(ColumnDraft(name, {"kind": "drop"}, (), (why,), why))

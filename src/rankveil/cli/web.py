@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from rankveil.cli.output import PATH
+from rankveil.cli.output import PATH, SHEET_HELP
 
 
 @click.command("web")
 @click.argument("table", type=PATH, required=False)
+@click.option("--sheet", metavar="NAME", help=SHEET_HELP)
 @click.option("--plan", type=PATH, help="Begin with this plan instead of a draft.")
 @click.option(
     "--codebook", "codebooks", type=PATH, multiple=True, help="Draft from this description of TABLE (see: init)."
@@ -48,6 +49,8 @@ def command(upload_limit: int, no_browser: bool, **options: Any) -> None:
         raise click.UsageError("--plan needs a TABLE.")
     if options["codebooks"] and (options["table"] is None or options["plan"] is not None):
         raise click.UsageError("--codebook needs a TABLE, and no --plan.")
+    if options["sheet"] is not None and options["table"] is None:
+        raise click.UsageError("--sheet needs a TABLE.")
     if options["demo"] and options["table"] is not None:
         raise click.UsageError("--demo brings its own table: give either.")
     need("The local page", "web", "jinja2", "python_multipart", "starlette", "uvicorn", "vl_convert")

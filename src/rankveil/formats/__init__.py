@@ -21,11 +21,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankveil.errors import TableError
-from rankveil.formats.format import Form, Format, Opening, Part, Released, Stored, Style, Writer
+from rankveil.formats.format import SHEET_REMEDY, Form, Format, Opening, Part, Released, Stored, Style, Writer
 from rankveil.formats.metadata import ColumnMetadata, metadata
 
 __all__ = [
     "FORMATS",
+    "SHEET_REMEDY",
     "ColumnMetadata",
     "Form",
     "Format",

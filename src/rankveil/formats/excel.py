@@ -20,7 +20,7 @@ import python_calamine as calamine
 
 from rankveil.errors import TableError
 from rankveil.formats.damaged import one_file
-from rankveil.formats.format import Form, Opening, Part, Released, Stored, Style
+from rankveil.formats.format import SHEET_REMEDY, Form, Opening, Part, Released, Stored, Style
 from rankveil.formats.own_texts import own_texts
 
 _BATCH_ROWS = 1 << 15
@@ -57,7 +57,7 @@ def _chosen(path: Path, book: Any, asked: str | None) -> str:
 def _which(names: Sequence[str]) -> str:
     """Names of sheets are no values of the data, but may be many."""
     shown = ", ".join(repr(name) for name in names[:10]) + (" and others" if len(names) > 10 else "")
-    return f"Say which one with --sheet (Python: 'file.xlsx#sheet'). There are: {shown}."
+    return f"{SHEET_REMEDY} There are: {shown}."
 
 
 @contextmanager

@@ -27,6 +27,8 @@ Form = Literal[
     "texts",  # the same, all columns of few codes as texts, which saves spelling each value anew
 ]
 
+SHEET_REMEDY = "Say which one with --sheet (Python: 'file.xlsx#sheet')."  # the page says it in its own words
+
 
 @dataclass(frozen=True)
 class Part:

@@ -32,6 +32,8 @@ from rankveil.preview.noise_alone import Choice, choice
 from rankveil.preview.reach import reach_of
 from rankveil.rules import ASSUMED_ROWS, FEWEST_YES_NO
 
+_MOST_NAMED = 12  # columns of a warning
+
 
 @dataclass(frozen=True)
 class PreviewLine:
@@ -241,7 +243,14 @@ def _grouped(outlooks: list[tuple[str, Outlook]]) -> list[str]:
     for name, outlook in outlooks:
         if outlook.warning:
             names.setdefault(outlook.warning, []).append(name)
-    return [f"{', '.join(dict.fromkeys(named))}: {warning}" for warning, named in names.items()]
+    return [f"{_some(list(dict.fromkeys(named)))}: {warning}" for warning, named in names.items()]
+
+
+def _some(names: list[str]) -> str:
+    """The columns of a sentence; of many, the first ones and how many more there are."""
+    if len(names) <= _MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: _MOST_NAMED - 1])} and {len(names) - _MOST_NAMED + 1} other columns"
 
 
 def _split(mechanisms: list[Mechanism], columns: dict[str, Column]) -> tuple[Part, ...]:

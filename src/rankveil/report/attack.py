@@ -100,7 +100,8 @@ def _panel(result: Attack, place: int) -> Panel:
 def _attacked(result: Attack) -> str:
     about = f"ε = {result.epsilon}" + ("" if result.k is None else f", k = {result.k}")
     attacked = f"row {result.row}" if result.row is not None else f"{result.attacked_rows:,} rows"
-    return f"{about}; {attacked} of {result.rows:,} attacked."
+    done = "attacked" if any(attack.was_attacked for attack in result.methods) else "looked at"
+    return f"{about}; {attacked} of {result.rows:,} {done}."
 
 
 def as_page(result: Attack) -> str:

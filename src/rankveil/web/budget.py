@@ -12,7 +12,7 @@ from rankveil.engines import Table, open_table
 from rankveil.errors import PlanError
 from rankveil.ledger import Account, Identity, Ledger, default_ledger_path, identities, population_identity
 from rankveil.methods import method_named
-from rankveil.web.home import Working
+from rankveil.web.home import Working, in_sheet
 from rankveil.web.tables import table_of
 
 
@@ -99,9 +99,9 @@ def _fits(account: Account, epsilon: Fraction | None, delta: Fraction) -> bool:
 
 
 def open_dialect(working: Working, path: Path) -> Table:
-    """A table, read as the session's plan says."""
+    """A table, or the session's sheet of a workbook, read as the session's plan says."""
     entry = working.plan().table
-    return open_table(path, separator=entry.separator, encoding=entry.encoding)
+    return open_table(in_sheet(path, working.read().sheet), separator=entry.separator, encoding=entry.encoding)
 
 
 def content_identities(working: Working, book: Ledger) -> list[Identity]:

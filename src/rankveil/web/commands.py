@@ -18,7 +18,7 @@ _WIDTH = 36
 
 def table_argument(state: State) -> str:
     """The table as the user would name it: its path, or the name of the file that was uploaded."""
-    return state.name if state.uploaded else _short(Path(state.table))
+    return state.name if state.uploaded else _short(Path(state.source))
 
 
 def to_open(state: State) -> list[str]:

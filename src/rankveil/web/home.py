@@ -55,6 +55,11 @@ def default_home() -> Path:
     return data_folder("state")
 
 
+def in_sheet(file: str | Path, sheet: str | None) -> str:
+    """What commands call a table: a file, and the sheet where it is one of a workbook's."""
+    return str(file) if sheet is None else f"{file}#{sheet}"
+
+
 @dataclass
 class State:
     """What a working session remembers."""
@@ -76,6 +81,12 @@ class State:
     codebooks: list[list[str]] = field(default_factory=list)  # the draft's: name, and SHA-256 of what it held
     extract: bool = False  # the table has only some of the variables of its codebooks
     dropped: dict[str, str] = field(default_factory=dict)  # why the draft has left columns out
+    sheet: str | None = None  # of a workbook
+
+    @property
+    def source(self) -> str:
+        """The table as it is opened: the file, and the sheet of a workbook."""
+        return in_sheet(self.table, self.sheet)
 
 
 class Working:

@@ -260,7 +260,7 @@ def release_spec(
     folder = working.jobs_folder / job_id / "out" if out is None else folder_in(out, job_id)
     return Spec(
         kind="release",
-        table=state.table,
+        table=state.source,
         table_name=state.name,
         out=str(folder),
         ledger=str(ledger or default_ledger_path()),

@@ -50,6 +50,7 @@ class Options:
     upload_limit: int = 512 << 20
     codebooks: tuple[Path, ...] = ()
     extract: bool = False
+    sheet: str | None = None  # of a workbook
     demo: bool = False  # begin with the example that comes with rankveil
 
 
@@ -83,7 +84,7 @@ def serve(
         table, plan = example() if options.demo else (options.table, options.plan)
         if table is not None:
             documents = Codebooks(options.codebooks, options.extract)
-            landing = f"/w/{open_path(home, table, plan, owner, documents).id}/columns"
+            landing = f"/w/{open_path(home, table, plan, owner, documents, sheet=options.sheet).id}/columns"
         way_in = own_folder / "open.html"
         keep(way_in, forward(address).encode())
 

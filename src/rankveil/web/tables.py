@@ -22,7 +22,7 @@ from rankveil.declare.plan_file import plan_toml
 from rankveil.engines import open_table
 from rankveil.errors import PlanError, RankveilError, TableError
 from rankveil.web.guard import secret
-from rankveil.web.home import Home, State, Working
+from rankveil.web.home import Home, State, Working, in_sheet
 from rankveil.web.private import keep
 
 STALE_AFTER = 3600.0  # seconds: a killed page may be started again and go on within this time
@@ -54,7 +54,15 @@ class Codebooks:
 NO_CODEBOOKS = Codebooks()
 
 
-def open_path(home: Home, table: Path, plan: Path | None, owner: str, codebooks: Codebooks = NO_CODEBOOKS) -> Working:
+def open_path(
+    home: Home,
+    table: Path,
+    plan: Path | None,
+    owner: str,
+    codebooks: Codebooks = NO_CODEBOOKS,
+    *,
+    sheet: str | None = None,
+) -> Working:
     """The working session of a table named at the start: an earlier one if nothing has changed, else a new one."""
     table = table.resolve()
     digest = None if plan is None else hashlib.sha256(_content(plan)).hexdigest()
@@ -65,14 +73,16 @@ def open_path(home: Home, table: Path, plan: Path | None, owner: str, codebooks:
         except RankveilError:
             continue
         documents = (known.codebooks, known.extract) == (codebooks.known_by, codebooks.extract)
-        same = (known.table, known.plan_source, known.plan_source_sha256) == (str(table), source, digest)
+        same = (known.source, known.plan_source, known.plan_source_sha256) == (in_sheet(table, sheet), source, digest)
         if not known.uploaded and documents and same:
             with working.changing() as state:
                 state.owner = owner
             return working
     folder = home.folder_for_new()
     try:
-        return _begin(home, folder, table, table.name, plan=plan, uploaded=False, owner=owner, codebooks=codebooks)
+        return _begin(
+            home, folder, table, table.name, sheet, plan=plan, uploaded=False, owner=owner, codebooks=codebooks
+        )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -98,6 +108,7 @@ def open_upload(
     *,
     codebooks: Iterable[SmallFile] = (),
     extract: bool = False,
+    sheet: str | None = None,
 ) -> Working:
     """A working session for a table that was uploaded to `copy` in the new folder `folder`."""
     try:
@@ -112,7 +123,7 @@ def open_upload(
             documents.append(folder / "brought" / safe_name(codebook.name, "codebook"))
             keep(documents[-1], codebook.content)
         described = Codebooks(tuple(documents), extract)
-        return _begin(home, folder, copy, name, plan=brought, uploaded=True, owner=owner, codebooks=described)
+        return _begin(home, folder, copy, name, sheet, plan=brought, uploaded=True, owner=owner, codebooks=described)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -125,6 +136,7 @@ def _begin(
     folder: Path,
     path: Path,
     name: str,
+    sheet: str | None,
     *,
     plan: Path | None,
     uploaded: bool,
@@ -136,7 +148,7 @@ def _begin(
             "A plan and a codebook were given.", remedy="Give the plan alone, or draft one from the codebook."
         )
     if plan is None:
-        table = open_table(path)
+        table = open_table(in_sheet(path, sheet))
         own = with_own_labels(path)  # what a file of SPSS, Stata or SAS says of itself
         made = draft_of(table, codebooks=(*codebooks.paths, *own), extract=codebooks.extract)
         text = made.text(short=False)
@@ -144,14 +156,15 @@ def _begin(
     else:
         dropped = {}
         brought = Plan.load(plan)
-        table = open_table(path, separator=brought.table.separator, encoding=brought.table.encoding)
+        table = open_table(in_sheet(path, sheet), separator=brought.table.separator, encoding=brought.table.encoding)
         given = brought.over(table.schema.names)
         text = plan_toml(given) if brought.has_patterns else _content(plan).decode("utf-8-sig")
         text, guesses = _with_own_files(given, text, folder), len(given.guesses)
         declare(given, table)  # refuses a plan that is not about this table
     state = State(
         table=str(path),
-        name=name,
+        name=in_sheet(name, sheet),
+        sheet=sheet,
         uploaded=uploaded,
         plan=text,
         created=time.time(),

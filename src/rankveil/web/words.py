@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rankveil.errors import RankveilError
+from rankveil.errors import RankveilError, TableError
+from rankveil.formats import SHEET_REMEDY
 from rankveil.web.home import FormError
 
 _FIELDS: Mapping[str, str] = {
@@ -81,6 +82,9 @@ _SAID: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 def in_page_words(error: RankveilError) -> RankveilError:
     """The same refusal; what a plan's validator has found, in the words of the form."""
+    if error.remedy.startswith(SHEET_REMEDY):
+        there = error.remedy.removeprefix(SHEET_REMEDY)
+        return TableError(error.problem, remedy=f"Go back, and write the name of the sheet into its field.{there}")
     found = error.__context__
     if isinstance(error, FormError) or not isinstance(found, ValidationError):
         return error

@@ -84,6 +84,11 @@ ORDERS = [
     ["sans diplôme", "CAP/BEP", "bac", "bac+2", "bac+5"],
     ["mai", "raramente", "a volte", "spesso", "sempre"],
     ["discordo totalmente", "discordo", "neutro", "concordo", "concordo totalmente"],
+    ["1 - Strongly disagree", "2", "3", "4", "5 - Strongly agree"],
+    ["W1", "W2", "W10"],
+    ["2009/10", "2010/11", "2011/12"],
+    ["2018-2019", "2019-2020"],
+    ["Small", "Medium", "Large", "X-Large"],
     ["nooit", "zelden", "soms", "vaak", "altijd"],
 ]
 
@@ -121,6 +126,8 @@ def test_months_and_quarters_that_did_not_occur_are_in_the_list() -> None:
         ["A", "B", "C"],
         ["2021-W52", "2021-W53"],
         ["1a2", "3a4", "5a6"],
+        ["1 - bad", "5 - good", "3", "9"],
+        ["2018/19", "2018/20"],
         ["no ward", "Ward 1", "Ward 2"],
     ],
 )

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 _MOST_COLUMNS = 60  # that are compared with all others
 _NEAR = 5  # columns apart: so are those that follow from others in wide tables
 _ROWS_PER_VALUE = 20  # of the column that decides
+_ROWS_IN_BANDS = 5  # per value, where bands of values decide
 _FEWEST_OTHERS = 10  # rows beside the most common value of the one that is decided
 _MOST_BANDS = 20
 
@@ -82,9 +83,11 @@ class Decisions:
         return found
 
     def _hardly_chance(self, first: str, second: str, said: Said) -> bool:
-        """Of bands, each has to have enough rows; else each value."""
+        """Of bands, each has to have enough rows, and each value some; else each value enough."""
         counts = self._counts[second]
-        rows, values = int(counts.sum()), len(said.get("bands", self.columns[first].texts))
+        rows, values = int(counts.sum()), len(self.columns[first].texts)
+        if "bands" in said:
+            values = max(len(said["bands"]), values * _ROWS_IN_BANDS // _ROWS_PER_VALUE)
         return rows >= _ROWS_PER_VALUE * values and rows - int(counts.max()) >= _FEWEST_OTHERS
 
     def _said(self, first: str, second: str) -> Said | None:

@@ -88,7 +88,7 @@ SCALES = (
     " | extremely important",
     "very unlikely | unlikely | neutral | likely | very likely",
     "much worse | worse/somewhat worse | same/the same/about the same | better/somewhat better | much better",
-    "tiny | small | medium | large/big | huge",
+    "tiny/extra small/x small | small | medium | large/big | huge/extra large/x large",
     "no education/no schooling/no formal education/none | preschool/kindergarten"
     " | primary/elementary/primary school/primary education"
     " | lower secondary/some high school/less than high school/no high school diploma/middle school"

@@ -132,7 +132,7 @@ def _patterns(columns: Sequence[ColumnDraft], names: Sequence[str]) -> Iterator[
         fitting = [column for column in columns if fits(f"{stem}*", column.name)]
         if count < _FEWEST_FITTING or any(column.name in chosen for column in fitting):
             continue
-        said = Counter(_common(column) for column in fitting)
+        said = Counter(drafted_alike(column) for column in fitting)
         most, often = said.most_common(1)[0]
         if often >= _FEWEST_FITTING and often > len(fitting) / 2:
             chosen |= {column.name: (f"{stem}*", most) for column in fitting}
@@ -142,10 +142,10 @@ def _patterns(columns: Sequence[ColumnDraft], names: Sequence[str]) -> Iterator[
             yield column.name, column
             continue
         pattern, most = chosen[column.name]
-        same = _common(column) == most
+        same = drafted_alike(column) == most
         if pattern not in shown:
             shown.add(pattern)
-            model = next(each for each in columns if _common(each) == most and fits(pattern, each.name))
+            model = next(each for each in columns if drafted_alike(each) == most and fits(pattern, each.name))
             yield pattern, replace(model, entries=_without_own(model.entries))
         own = {key: column.entries[key] for key in _OWN if column.entries.get(key) is not None}
         if not same:
@@ -154,9 +154,17 @@ def _patterns(columns: Sequence[ColumnDraft], names: Sequence[str]) -> Iterator[
             yield column.name, ColumnDraft(column.name, own)
 
 
+def with_entries_of(column: ColumnDraft, other: ColumnDraft) -> ColumnDraft:
+    """What is said of the other one, said of this column, with its own label and source."""
+    own = {key: column.entries[key] for key in _OWN if column.entries.get(key) is not None}
+    kind, *others = _without_own(other.entries).items()
+    return replace(other, name=column.name, entries=dict([kind, *own.items(), *others]))
+
+
 def _without_own(entries: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entries.items() if key not in _OWN}
 
 
-def _common(column: ColumnDraft) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def drafted_alike(column: ColumnDraft) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The same for columns of which a draft says the same, but for their label and source."""
     return repr(_without_own(column.entries)), column.guessed, column.remarks

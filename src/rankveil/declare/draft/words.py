@@ -48,7 +48,7 @@ _NO_ANSWERS = frozenset(map(_plain, NO_ANSWERS.split("|")))
 def ordered(labels: Iterable[str]) -> Order | None:
     """The order of these labels, if everybody would put them into the same one."""
     found = sorted(labels)
-    for look in (_calendar, _scale, _bands, _numbered, _ranked, _periods):
+    for look in (_calendar, _scale, _school_years, _bands, _numbered, _ranked, _periods):
         if (order := look(found)) is not None:
             return order
     return None
@@ -237,15 +237,18 @@ _LEADING = re.compile(r"\(?(\d{1,2})\)?\s*[-–.:=)]\s*[^\d\s].*|\(?(\d{1,2})\)?
 
 
 def _numbered(labels: list[str]) -> Order | None:
-    """1 = very bad, 2 = bad, and so on: the number leads."""
+    """1 = very bad, 2 = bad, and so on: the number leads. Those between the ends may be numbers alone."""
     numbers = {}
+    bare = {label for label in labels if re.fullmatch(r"\d{1,2}", label)}
     for label in labels:
         found = _LEADING.fullmatch(label)
-        if found is None:
+        if found is None and label not in bare:
             return None
-        numbers[label] = int(found.group(1) or found.group(2))
-    if len(labels) < _FEWEST or len(set(numbers.values())) < len(labels):
+        numbers[label] = int(label if found is None else found.group(1) or found.group(2))
+    if len(labels) < _FEWEST or len(set(numbers.values())) < len(labels) or len(bare) == len(labels):
         return None
+    if bare and {min(numbers.values()), max(numbers.values())} & {numbers[label] for label in bare}:
+        return None  # a number beyond the labelled ends is something else
     return Order(tuple(sorted(labels, key=lambda label: numbers[label])), "labels that begin with their rank")
 
 
@@ -266,7 +269,7 @@ _ROMAN = {
 _RANKS = (  # nouns whose numbers are an order and no mere names
     "stage stadium phase level stufe niveau nivel grade grad grado klasse year jahr année año wave welle round"
     " tier step schritt visit visite quintile quintil decile dezil quartile quartil tercile rank semester trimester"
-    " term week woche semaine semana day tag jour month monat mois quarter quartal q asa nyha tanner"
+    " term t w week woche semaine semana day tag jour month monat mois quarter quartal q asa nyha tanner"
 )
 _COMPOUNDS = r"[a-zäöüß]+(?:stufe|grad|stadium|phase|klasse|welle|niveau)"  # Pflegegrad, Schweregrad
 _RANKED = re.compile(rf"(?:({'|'.join(_RANKS.split())}|{_COMPOUNDS})\s?)?(\d{{1,3}}|[ivx]{{1,4}})([a-c]?)")
@@ -309,6 +312,17 @@ def _without_none(labels: list[str]) -> tuple[list[str], list[str]]:
 
 def _is_noun(word: str, labels: Iterable[str]) -> bool:
     return any(found is not None and found.group(1) == word for found in map(_RANKED.fullmatch, map(_plain, labels)))
+
+
+def _school_years(labels: list[str]) -> Order | None:
+    """2019/20, 2020/21: a year and the next one."""
+    found = [re.fullmatch(r"(\d{4})([-/–])(\d{2}|\d{4})", label) for label in labels]
+    known = [each for each in found if each is not None]
+    if len(known) < len(labels) or len(labels) < 2 or len({each[2] for each in known}) > 1:
+        return None
+    if any((int(each[1]) + 1 - int(each[3])) % 100 for each in known):
+        return None
+    return Order(tuple(sorted(labels)), "years that begin in one year and end in the next")
 
 
 _PERIODS = (  # how periods of years are written, and how many of them a year has

@@ -63,6 +63,7 @@ def open_page(ask: Ask) -> Response:
         ask.site.owner,
         codebooks=ask.small_files("codebook"),
         extract=ask.text("extract") == "on",
+        sheet=ask.text("sheet").strip() or None,
     )
     with Ledger(ask.site.ledger or default_ledger_path()) as book:
         content_identities(working, book)  # remembered, while the copy is there
