@@ -414,6 +414,29 @@ def test_sdv_metadata_of_one_table_among_tables_and_a_sequence_key(tmp_path: Pat
     assert set(plan.guesses) == {"[privacy]"}
 
 
+def test_a_workbook_may_have_variables_on_one_sheet_and_their_values_on_another(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    sheets: dict[str, list[list[object]]] = {
+        "Read me": [["Our study"]],
+        "Variables": [
+            ["name", "label", "type", "min", "max"],
+            ["sex", "Sex", "nominal"],
+            ["age", "Age", "integer", 0, 120],
+        ],
+        "Values": [["variable", "code", "label"], ["sex", 1, "male"], ["", 2, "female"]],
+    }
+    with xlsxwriter.Workbook(str(tmp_path / "book.xlsx")) as written:
+        for name, rows in sheets.items():
+            sheet = written.add_worksheet(name)
+            for place, row in enumerate(rows):
+                sheet.write_row(place, 0, row)
+    made, plan = drafted(pa.table({"sex": [1, 2] * 20, "age": [20, 30] * 20}), tmp_path / "book.xlsx")
+    assert not any(column.guessed for column in made.columns)
+    assert plan.columns["sex"].categories == ("1", "2")  # type: ignore[union-attr]
+    assert plan.columns["sex"].value_labels == {"1": "male", "2": "female"}
+    assert (plan.columns["age"].lower, plan.columns["age"].upper) == (0, 120)  # type: ignore[union-attr]
+
+
 def test_sdv_metadata_of_several_tables_are_read_by_the_name_of_the_file(tmp_path: Path) -> None:
     guests = {"primary_key": "mail", "columns": {"mail": {"sdtype": "email"}, "hotel": {"sdtype": "id"}}}
     hotels = {"columns": {"hotel": {"sdtype": "id"}, "mail": {"sdtype": "email"}, "city": {"sdtype": "categorical"}}}

@@ -3,7 +3,8 @@
 Headers      In English, German, French or Spanish, or as REDCap and many agencies call them: variable, field, kind,
              choices, ... They may stand below a title.
 Values       One list: "1=yes; 2=no", "1, yes | 2, no", "yes|no|unknown", or one entry on each line. A range, "16-110",
-             is that of the numbers. Or one row for each value, with columns value and value label.
+             is that of the numbers. Or one row for each value, with columns value and value label; in a workbook these
+             rows may be a sheet of their own.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 
 from rankveil.declare.codebooks.codebook import Code, Codebook, Gathered, Kind, Variable, code_text, day, number
 from rankveil.declare.codebooks.ddi import DATE_FORMATS
@@ -150,14 +152,38 @@ def read_excel(path: Path, columns: Collection[str]) -> Codebook:
         for name, rows in sheets.items()
         if _place_of_header([list(map(str, x)) for x in rows[:_MOST_ABOVE]]) is not None
     }
+    of_values = {name: rows for name, rows in fitting.items() if _lists_values(rows)}
+    values: dict[str, str] = {}
+    if len(fitting) == 2 and len(of_values) == 1:  # variables on one sheet, their values on another
+        ((name, rows),) = of_values.items()
+        values = _values_of(_as_texts(rows))
+        del fitting[name]
     if len(fitting) != 1:
         what = "no sheet with a column `name`" if not fitting else f"{len(fitting)} sheets that list variables"
         raise CodebookError(
             f"The codebook {path.name} has {what}.", remedy="Save the sheet that describes the table as its own file."
         )
     ((name, rows),) = fitting.items()
-    texts = [[code_text(cell) if cell is not None else "" for cell in row] for row in rows]
-    return _book(texts, path.name, f"{path.name}, sheet {name}", columns)
+    return _book(_as_texts(rows), path.name, f"{path.name}, sheet {name}", columns, values)
+
+
+def _as_texts(rows: Sequence[Sequence[object]]) -> list[list[str]]:
+    return [[code_text(cell) if cell is not None else "" for cell in row] for row in rows]
+
+
+def _lists_values(rows: Sequence[Sequence[object]]) -> bool:
+    """Whether a sheet has a row for each value, and says nothing else of variables."""
+    place = _place_of_header(_as_texts(rows[:_MOST_ABOVE]))
+    header = _header(_as_texts(rows)[place]) if place is not None else {}
+    return "value" in header and header.keys() <= {"name", "value", "value label", "label", "missing"}
+
+
+def _values_of(rows: Sequence[Sequence[str]]) -> dict[str, str]:
+    """For each variable its values, as a sheet of variables would list them."""
+    first = _place_of_header(rows) or 0
+    header = _header(rows[first])
+    lines = ({key: row[at].strip() if at < len(row) else "" for key, at in header.items()} for row in rows[first + 1 :])
+    return {cells["name"]: cells["values"] for cells, _ in _by_variable((each, "") for each in lines)}
 
 
 def is_sheet(path: Path) -> bool:
@@ -186,7 +212,13 @@ def _header(cells: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _book(rows: Sequence[Sequence[str]], name: str, where: str, columns: Collection[str]) -> Codebook:
+def _book(
+    rows: Sequence[Sequence[str]],
+    name: str,
+    where: str,
+    columns: Collection[str],
+    values: Mapping[str, str] = MappingProxyType({}),
+) -> Codebook:
     first = _place_of_header(rows) or 0
     header = _header(rows[first]) if rows else {}
     if "name" not in header or len(header) < 2:
@@ -200,7 +232,8 @@ def _book(rows: Sequence[Sequence[str]], name: str, where: str, columns: Collect
         for line, row in enumerate(rows[first + 1 :], start=first + 2)
     )
     for cells, place in _by_variable(found) if "value" in header and "values" not in header else found:
-        for each in _columns_of(cells):
+        listed = cells.get("values") or values.get(cells["name"], "")
+        for each in _columns_of({**cells, "values": listed} if listed else cells):
             gathered.add(_variable(each, place))
     return gathered.codebook()
 
