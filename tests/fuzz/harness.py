@@ -51,7 +51,7 @@ CASES = {
 }
 # Of these there are at least so many.
 CERTIFICATE_ENTRIES = 2500
-PLAN_SETTINGS = 3000
+PLAN_SETTINGS = 1500
 
 
 class Hang(BaseException):
