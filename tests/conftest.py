@@ -35,7 +35,10 @@ settings.load_profile("rankveil")
 # A file goes to one worker, which makes its fixtures once. These folders do so as a whole, for a cluster or a browser,
 # and these files test by test, as they share nothing. Both go first: what takes longest must not be left to the end.
 _TOGETHER = ("tests/engines/", "tests/browser/", "tests/crash/")
-_APART = ("tests/docs/test_tutorial.py", "tests/statistics/test_preview_widths.py", "tests/audit/test_mutations.py")
+_APART = tuple(
+    f"tests/{file}.py"
+    for file in ("audit/test_mutations", "audit/test_replay", "docs/test_tutorial", "statistics/test_preview_widths")
+)
 _LONG = (*_TOGETHER, *_APART, "tests/audit/", "tests/statistics/", "tests/docs/", "tests/web/", "tests/fuzz/")
 
 FAST = 0.1  # seconds that a test took, at most, to be among those of `--fast`

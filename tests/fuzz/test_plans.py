@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -122,10 +123,11 @@ def variants(name: str) -> Iterator[tuple[str, str]]:
 
 
 def test_a_release_by_a_plan_with_any_setting_is_made_or_refused(tmp_path: Path) -> None:
-    """What a plan may say: a k of millions, an ε of next to nothing, a range of two days."""
+    """What a plan may say: a k of millions, an ε of next to nothing, a range of two days. Every second of them with
+    each method, the odd ones and the even ones by turns."""
     path, findings, number, made = tmp_path / "plan.toml", Findings(), 0, 0
-    for name in METHODS:
-        for change, text in variants(name):
+    for turn, name in enumerate(METHODS):
+        for change, text in islice(variants(name), turn % 2, None, 2):
             number += 1
             table = CORPUS / ("csv/good.csv" if number % 2 else "parquet/good.parquet")
             with findings.case(f"{name}: {change}", number):
@@ -133,7 +135,7 @@ def test_a_release_by_a_plan_with_any_setting_is_made_or_refused(tmp_path: Path)
                 made += refused(lambda table=table: released(table, path)) is None  # type: ignore[misc]
     findings.none()
     assert number >= PLAN_SETTINGS
-    assert made > 500
+    assert made > 250
     assert files_in(tmp_path) == ["plan.toml"]
 
 

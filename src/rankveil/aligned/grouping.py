@@ -107,10 +107,10 @@ class Linkage:
 
     def cells(self, name: str, outputs: Groups, sampler: Sampler) -> Groups:
         """A base cell for each output of a column."""
-        reach = np.cumsum(self.redrawn[name], axis=1)
-        reach = reach / reach[:, -1:] + np.arange(len(reach))[:, None]  # row after row on one axis
-        places = np.searchsorted(reach.ravel(), outputs + sampler.uniform(len(outputs)), side="right")
-        cells: Groups = np.minimum(places - outputs * reach.shape[1], reach.shape[1] - 1)
+        cumulative = np.cumsum(self.redrawn[name], axis=1)
+        cumulative = cumulative / cumulative[:, -1:] + np.arange(len(cumulative))[:, None]  # row after row on one axis
+        places = np.searchsorted(cumulative.ravel(), outputs + sampler.uniform(len(outputs)), side="right")
+        cells: Groups = np.minimum(places - outputs * cumulative.shape[1], cumulative.shape[1] - 1)
         return cells
 
 

@@ -133,7 +133,7 @@ def _left_of_rows(model: Model, place: int, law: Law, ranges: Ranges) -> Floats:
     if not isinstance(law, ByPlace):
         return left
     pieces, strip, mass = law.strips.within(*ranges)
-    before = np.append(0.0, law.strips.reach)[strip]
+    before = np.append(0.0, law.strips.cumulative)[strip]
     start = before + law.strips.mass[strip] * (pieces.low - law.strips.low[strip]) / law.strips.width[strip]
     ranks = np.stack([start, start + mass], axis=1).ravel()
     held = np.stack([np.cumsum(mass) - mass, np.cumsum(mass)], axis=1).ravel()
@@ -156,8 +156,8 @@ def _narrowed(law: Law, ranges: Ranges) -> tuple[Law, Floats]:
     share: Floats = np.where(before > 0, after / np.maximum(before, 1e-300), 0.0)
     if not len(cell):
         return law, np.zeros(law.cell_count)
-    reach = np.cumsum(mass / share[cell])
-    return replace(law, strips=replace(pieces, reach=reach / reach[-1]), cell_of_strip=cell), share
+    cumulative = np.cumsum(mass / share[cell])
+    return replace(law, strips=replace(pieces, cumulative=cumulative / cumulative[-1]), cell_of_strip=cell), share
 
 
 def _fulfilled(model: Model, laws: dict[str, Law], tried: Sequence[Clause], sampler: Sampler) -> Floats:

@@ -57,11 +57,11 @@ class _InCells:
         """In each of these cells the value below which there is this share of the cell."""
         first = np.minimum(np.searchsorted(self.cell_of_strip, cells), len(self.cell_of_strip) - 1)
         last = np.maximum(np.searchsorted(self.cell_of_strip, cells, side="right") - 1, first)
-        reach = np.append(0.0, self.strips.reach)
-        ranks = reach[first] + share * (reach[last + 1] - reach[first])
-        strip = np.clip(np.searchsorted(self.strips.reach, ranks, side="right"), first, last)
+        cumulative = np.append(0.0, self.strips.cumulative)
+        ranks = cumulative[first] + share * (cumulative[last + 1] - cumulative[first])
+        strip = np.clip(np.searchsorted(self.strips.cumulative, ranks, side="right"), first, last)
         width = self.strips.width[strip]
-        part = (ranks - reach[strip]) / np.maximum(reach[strip + 1] - reach[strip], 1e-300)
+        part = (ranks - cumulative[strip]) / np.maximum(cumulative[strip + 1] - cumulative[strip], 1e-300)
         steps = np.clip((part * width).astype(np.int64), 0, width - 1)
         codes: Codes = self.strips.low[strip] + steps
         return codes
@@ -127,9 +127,9 @@ class ByPlace(ByRank):
             values, kind = np.unique(latent[here], return_inverse=True)  # a kept model has few
             spread = (values[:, None] + jitter).ravel()
             order = np.argsort(spread)
-            reach = np.cumsum(np.repeat(np.bincount(kind, weights[here]), len(jitter))[order])
-            if reach[-1] > 0:
-                edges[cell] = np.interp(shares * reach[-1], reach, spread[order])
+            cumulative = np.cumsum(np.repeat(np.bincount(kind, weights[here]), len(jitter))[order])
+            if cumulative[-1] > 0:
+                edges[cell] = np.interp(shares * cumulative[-1], cumulative, spread[order])
         return cls(law.strips, law.cell_of_strip, law.cell_count, edges)
 
     def chances(self, cell: int, latent: Floats) -> Floats:
@@ -165,7 +165,7 @@ class ByCell(_InCells):
 
     def handed_out(self, keys: Keys, phase: float, sampler: Sampler) -> Codes:
         """One label for each row of up to one piece."""
-        counts = counts_of(self.strips.reach, len(keys), phase)
+        counts = counts_of(self.strips.cumulative, len(keys), phase)
         wanted = np.zeros(self.cell_count, np.int64)
         np.add.at(wanted, self.cell_of_strip, counts)
         cells = self._moved(keys, wanted, sampler)
@@ -223,7 +223,7 @@ class RowMaker:
     names: tuple[str, ...]
     laws: tuple[Law, ...]
     keys: tuple[Keys, ...]  # one array per column, over the rows of the model
-    reach: Floats  # cumulative weights of these rows, up to 1
+    cumulative: Floats  # cumulative weights of these rows, up to 1
     phases: Floats  # of the roundings: of rows, and of each column's values
     piece_count: int
     obeyed: tuple[Rule, ...] = ()
@@ -246,9 +246,11 @@ class RowMaker:
             law.keys(cells[order], model.latent[order, place])
             for place, (law, cells) in enumerate(zip(laws, model.cells, strict=True))
         )
-        reach = np.cumsum(model.weights[order])
+        cumulative = np.cumsum(model.weights[order])
         phases = sampler.uniform(len(laws) + 1)
-        return cls(tuple(model.marginals), laws, keys, reach / reach[-1], phases, piece_count, tuple(obeyed), tries)
+        return cls(
+            tuple(model.marginals), laws, keys, cumulative / cumulative[-1], phases, piece_count, tuple(obeyed), tries
+        )
 
     def make(self, piece: Piece) -> dict[str, Codes]:
         """The rows of a piece, all of which obey the rules: the same whenever and wherever it is made."""
@@ -258,7 +260,7 @@ class RowMaker:
         return self._obeying(made, piece.rows, sampler) if self.obeyed else made
 
     def _rows(self, count: int, phases: Floats, sampler: Sampler) -> dict[str, Codes]:
-        chosen = np.repeat(np.arange(len(self.reach)), counts_of(self.reach, count, float(phases[0])))
+        chosen = np.repeat(np.arange(len(self.cumulative)), counts_of(self.cumulative, count, float(phases[0])))
         chosen = chosen[sampler.shuffle(count)]
         made = {
             name: law.handed_out(keys.take(chosen), float(phase), sampler)

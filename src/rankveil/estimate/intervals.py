@@ -255,7 +255,7 @@ def _plain(part: Asked, found: Statistic) -> Statistic:
 def _estimates(
     found: Statistic, parts: Sequence[Asked], frame: Frame, target: Target, level: float
 ) -> tuple[Estimate, ...]:
-    far = reach(level, len(frame.table))
+    far = student_quantile(level, len(frame.table))
     ones = np.ones(frame.rows)
     value = found.of(ones)
     error = _error(found, value, frame.table if target == "table" else frame.population)
@@ -303,7 +303,7 @@ def _error(found: Statistic, value: Floats, weights: Sequence[Floats]) -> Floats
     return np.where(error <= _ROUNDING * np.abs(value), 0.0, error)
 
 
-def reach(level: float, freedom: int) -> float:
+def student_quantile(level: float, freedom: int) -> float:
     """The quantile of Student's law (Fisher and Cornish's expansion: to three decimals from 10 replicates on)."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     return (

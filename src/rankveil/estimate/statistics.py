@@ -113,10 +113,10 @@ def _quantiles(
     ends = np.cumsum(counts)
 
     def inverse(weights: Floats, shares: Floats) -> Floats:
-        reach = np.cumsum(weights[inside])
-        below = np.append(0.0, reach[ends[:-1] - 1])
-        wanted = below + np.clip(shares, 0, 1) * (reach[ends - 1] - below)
-        found = np.searchsorted(reach, wanted * (1 - 1e-12), side="left")
+        cumulative = np.cumsum(weights[inside])
+        below = np.append(0.0, cumulative[ends[:-1] - 1])
+        wanted = below + np.clip(shares, 0, 1) * (cumulative[ends - 1] - below)
+        found = np.searchsorted(cumulative, wanted * (1 - 1e-12), side="left")
         return np.asarray(y[np.clip(found, ends - counts, ends - 1)])
 
     full = inverse(np.ones(int(inside.max()) + 1), np.full(len(names), share))

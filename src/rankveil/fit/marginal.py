@@ -323,8 +323,8 @@ class NominalMarginal(_Replaceable):
         for cell in range(self.cell_count):
             labels = np.flatnonzero(self._cell == cell)
             here = cells == cell
-            reach = np.cumsum(self._label_mass[labels] + 1e-9)  # a cell without mass gives all its labels a chance
-            codes[here] = labels[np.searchsorted(reach / reach[-1], places[here], side="right")]
+            cumulative = np.cumsum(self._label_mass[labels] + 1e-9)  # a cell without mass gives all its labels a chance
+            codes[here] = labels[np.searchsorted(cumulative / cumulative[-1], places[here], side="right")]
         return np.where(codes == len(self._label_mass) - 1, MISSING, codes) if self.null else codes
 
     def signs(self) -> Floats:

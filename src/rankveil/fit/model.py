@@ -146,8 +146,8 @@ def _other(tie: Limit, name: str) -> str:
 
 def _at(places: Floats, mass: Floats) -> Cells:
     """The cells at these places of a column, from 0 to 1."""
-    reach = np.cumsum(mass) / mass.sum()
-    return np.minimum(np.searchsorted(reach, places, side="right"), len(mass) - 1).astype(np.uint16)
+    cumulative = np.cumsum(mass) / mass.sum()
+    return np.minimum(np.searchsorted(cumulative, places, side="right"), len(mass) - 1).astype(np.uint16)
 
 
 def _given(
@@ -163,10 +163,10 @@ def _given(
     groups = [np.arange(marginals[each].cell_count) for each in pair]
     table = expected_table(pair, groups, marginals, float(marginals[name].mass.sum()), limits)
     table = np.where(table.sum(axis=1, keepdims=True) > 0, table, marginals[name].mass)
-    reach = np.cumsum(table, axis=1) / table.sum(axis=1, keepdims=True)
-    reach[:, -1] = 1.0
+    cumulative = np.cumsum(table, axis=1) / table.sum(axis=1, keepdims=True)
+    cumulative[:, -1] = 1.0
     given = cells[pair[0]].astype(np.int64)
-    steps = (reach + np.arange(len(reach))[:, None]).ravel()
+    steps = (cumulative + np.arange(len(cumulative))[:, None]).ravel()
     found = np.searchsorted(steps, places + given, side="right") - given * table.shape[1]
     return np.asarray(np.clip(found, 0, table.shape[1] - 1), dtype=np.uint16)
 

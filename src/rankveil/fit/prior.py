@@ -42,7 +42,7 @@ class Evidence:
 
     curves: Floats  # candidates x edges: cumulative shares at the edges of the finest cells
     fit: Floats  # logarithm of each candidate's likelihood: by share at zero, and curve
-    reach: Floats  # of each curve: root mean square distance from zero, as a logarithm of a share of the range
+    extent: Floats  # of each curve: root mean square distance from zero, as a logarithm of a share of the range
 
     @classmethod
     def of(
@@ -65,12 +65,12 @@ class Evidence:
         fine = np.linspace(0, 1, 257)
         codes = axis.codes((fine[:-1] + fine[1:]) / 2)
         distance = (codes - min(max(axis.zero, 0), axis.size)) / axis.size
-        reach = np.log(np.maximum(np.diff(_curves(fine), axis=1) @ distance**2, 1e-8)) / 2
-        return cls(curves, (fit - fit.max()).reshape(shares, -1), reach)
+        extent = np.log(np.maximum(np.diff(_curves(fine), axis=1) @ distance**2, 1e-8)) / 2
+        return cls(curves, (fit - fit.max()).reshape(shares, -1), extent)
 
     def by_hypothesis(self) -> Floats:
         """Weights of the curves under each hypothesis; they add up to 1."""
-        near = np.exp(-(((self.reach - _CENTRES) / _SPREADS) ** 2) / 2)
+        near = np.exp(-(((self.extent - _CENTRES) / _SPREADS) ** 2) / 2)
         weights: Floats = near / np.maximum(near.sum(axis=1, keepdims=True), 1e-300)
         return weights
 

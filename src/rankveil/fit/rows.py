@@ -63,9 +63,9 @@ class RowSet:
     def drawn_again(self, size: int, sampler: Sampler) -> RowSet:
         """So many rows of equal weight, each as often as its weight says, rounded up or down."""
         order = sampler.permutation(self.size)
-        reach = np.cumsum(self.weights[order])
-        total = float(reach[-1])
-        ends = np.minimum(np.floor(reach * (size / total) + float(sampler.uniform(1)[0])), size).astype(np.int64)
+        cumulative = np.cumsum(self.weights[order])
+        total = float(cumulative[-1])
+        ends = np.minimum(np.floor(cumulative * (size / total) + float(sampler.uniform(1)[0])), size).astype(np.int64)
         ends[-1] = size
         kept = np.repeat(order, np.diff(ends, prepend=0))
         return RowSet(

@@ -20,19 +20,19 @@ class Strips:
 
     low: NDArray[np.int64]
     width: NDArray[np.int64]
-    reach: Floats  # cumulative mass, up to 1
+    cumulative: Floats  # cumulative mass, up to 1
 
     @classmethod
     def of(cls, low: NDArray[np.int64], width: NDArray[np.int64], mass: Floats) -> Strips:
         kept = mass > 0
         if not kept.any():
             kept[-1:], mass = True, np.ones(len(mass))
-        reach = np.cumsum(mass[kept])
-        return cls(low[kept], width[kept], reach / reach[-1])
+        cumulative = np.cumsum(mass[kept])
+        return cls(low[kept], width[kept], cumulative / cumulative[-1])
 
     @property
     def mass(self) -> Floats:
-        return np.diff(self.reach, prepend=0.0)
+        return np.diff(self.cumulative, prepend=0.0)
 
     def within(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[Strips, NDArray[np.int64], Floats]:
         """What of the strips lies in ranges of codes [low, high), which rise: of which strip each is, and its mass."""
@@ -49,7 +49,7 @@ class Strips:
 
     def values(self, count: int, phase: float, sampler: Sampler) -> Codes:
         """`count` codes in the order of the strips: whole numbers per strip, evenly spread inside."""
-        counts = counts_of(self.reach, count, phase)
+        counts = counts_of(self.cumulative, count, phase)
         codes: Codes = np.repeat(self.low, counts)
         widest = int(self.width.max())
         if widest == 1:
@@ -65,9 +65,9 @@ class Strips:
         return codes
 
 
-def counts_of(reach: Floats, count: int, phase: float) -> NDArray[np.int64]:
-    """Whole numbers in proportion to the steps of `reach`, adding up to `count` (systematic rounding)."""
-    steps = np.floor(reach * count + phase).astype(np.int64)
+def counts_of(cumulative: Floats, count: int, phase: float) -> NDArray[np.int64]:
+    """Whole numbers in proportion to the steps of `cumulative`, adding up to `count` (systematic rounding)."""
+    steps = np.floor(cumulative * count + phase).astype(np.int64)
     steps = np.minimum(steps, count)
     steps[-1] = count
     return np.diff(steps, prepend=0)

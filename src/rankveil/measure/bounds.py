@@ -35,7 +35,7 @@ from rankveil.noise import RandomSource
 class Doubling:
     """Cells that double in width on both sides of zero, which is the middle of the outer range: [2^(i-1), 2^i)."""
 
-    reach: int  # of the outer range on one side, in steps
+    half_width: int  # of the outer range on one side, in steps
 
     @classmethod
     def of(cls, column: Column) -> Doubling:
@@ -46,7 +46,7 @@ class Doubling:
     @property
     def doublings(self) -> int:
         """The number of cells on one side of zero."""
-        return self.reach.bit_length()
+        return self.half_width.bit_length()
 
     @property
     def size(self) -> int:
@@ -54,7 +54,7 @@ class Doubling:
 
     def counts(self, codes: Codes) -> NDArray[np.int64]:
         """Records in each cell: by the bit length of the distance from zero, the negative side after the positive."""
-        steps = codes[codes != MISSING] - self.reach
+        steps = codes[codes != MISSING] - self.half_width
         _, lengths = np.frexp(np.abs(steps).astype(np.float64))  # exact: distances are below 2^53
         cells = np.where(steps < 0, self.doublings + lengths, lengths).astype(np.int64)
         return np.bincount(cells, minlength=self.size)

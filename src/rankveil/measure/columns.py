@@ -89,11 +89,11 @@ def first_question(column: Column, rows: int, price: Price) -> Question:
     digits = _question_of_digits(column, rows, price)
     if digits is not None:
         price = price * (1 - FOR_DIGITS)
-    reach = rows / whole.deviation
+    rows_per_noise = rows / whole.deviation
     if axis.size <= SINGLE_VALUES:
         cells, for_cells = np.arange(axis.size + 1), Fraction(1)
     else:
-        warranted = round(CELLS_PER_ROOT_REACH * math.sqrt(reach))
+        warranted = round(CELLS_PER_ROOT_REACH * math.sqrt(rows_per_noise))
         cells = axis.cut(min(max(FEWEST_CELLS, warranted), MOST_CELLS))
         if 2 * len(column.told_apart) <= len(cells):  # places at which rules of the plan cut the column
             cells = np.union1d(cells, np.array(column.told_apart, np.int64))

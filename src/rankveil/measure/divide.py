@@ -44,12 +44,12 @@ def divide(budget: Budget, rows: int, schema: Schema) -> Division:
         return Division("none", coarse, Fraction(1))
     # The tables of a spanning tree, for half of the budget.
     deviation = budget.part(Fraction(1, 2)).on_counts(columns - 1).deviation
-    reach = rows / deviation
-    if reach >= rules.RECORDS_FOR_TABLES:
-        finest = _base_cells(reach, columns, rules.LEAST_MASS * deviation)
-        for_columns = _share_of_columns(schema, budget.whole, finest, reach)
+    rows_per_noise = rows / deviation
+    if rows_per_noise >= rules.RECORDS_FOR_TABLES:
+        finest = _base_cells(rows_per_noise, columns, rules.LEAST_MASS * deviation)
+        for_columns = _share_of_columns(schema, budget.whole, finest, rows_per_noise)
         for_choice = rules.FOR_CHOICE[budget.whole.unit]
-        in_triple = rules.CELLS_PER_REACH * reach * math.sqrt(rules.FOR_SECOND_ROUND)
+        in_triple = rules.CELLS_PER_REACH * rows_per_noise * math.sqrt(rules.FOR_SECOND_ROUND)
         return Division(
             "tables",
             finest,
@@ -71,19 +71,19 @@ def divide(budget: Budget, rows: int, schema: Schema) -> Division:
     return Division("none", coarse, Fraction(1))
 
 
-def _base_cells(reach: float, columns: int, least_mass: float) -> Finest:
+def _base_cells(rows_per_noise: float, columns: int, least_mass: float) -> Finest:
     """Of numbers, as many as the finest two-way table could use; labels are themselves; as far as memory allows."""
     memory = max(math.sqrt(rules.MOST_PAIR_CELLS / math.comb(columns, 2)), 2.0)
     most = round(min(memory, rules.MOST_BASE_CELLS))
-    numbers = max(round(math.sqrt(rules.CELLS_PER_REACH * reach)), rules.FEWEST_BASE_CELLS)
+    numbers = max(round(math.sqrt(rules.CELLS_PER_REACH * rows_per_noise)), rules.FEWEST_BASE_CELLS)
     return Finest(min(numbers, most), most, least_mass)
 
 
-def _share_of_columns(schema: Schema, whole: Price, finest: Finest, reach: float) -> Fraction:
+def _share_of_columns(schema: Schema, whole: Price, finest: Finest, rows_per_noise: float) -> Fraction:
     sizes = [min(CountGrid(column).size, finest.of(column.domain)) for column in schema.drawn]
     power, _ = cost_of(whole)
     alone = sum(((len(sizes) - 1) * size) ** power for size in sizes)
-    most = rules.CELLS_PER_REACH * reach
+    most = rules.CELLS_PER_REACH * rows_per_noise
     pairs = [(min(first * second, most) * rules.LEFT_BY_FIT) ** power for first, second in combinations(sizes, 2)]
     together = sum(pairs) / len(pairs) * min(len(pairs), rules.TABLES_PER_COLUMN * len(sizes))
     return (1 - rules.FOR_CHOICE[whole.unit]) * Fraction(round(1000 * alone / (alone + together)), 1000)

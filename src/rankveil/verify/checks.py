@@ -360,6 +360,6 @@ def _implied(rho: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     for _ in range(7):
         above = np.exp(np.linspace(low, high, 101))  # α - 1
         bound = above * ((above + 1) * float(rho) - float(epsilon)) - np.log(above) - (above + 1) * np.log1p(1 / above)
-        order, reach = above[np.argmin(bound)] + 1, (high - low) / 100
-        low, high = math.log(order - 1) - reach, math.log(order - 1) + reach
+        order, margin = above[np.argmin(bound)] + 1, (high - low) / 100
+        low, high = math.log(order - 1) - margin, math.log(order - 1) + margin
     return implies(rho, Fraction(float(order)).limit_denominator(10**6), epsilon, delta)

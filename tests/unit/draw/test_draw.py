@@ -111,13 +111,13 @@ def test_all_pieces_together_hand_out_each_value_as_often_as_its_mass_says_to_th
 
 def test_roundings_of_pieces_add_up_to_one_rounding() -> None:
     weights = np.cumsum(np.random.default_rng(5).dirichlet(np.ones(1000)))
-    reach = weights / weights[-1]
-    counts = sum(counts_of(reach, 300, (0.37 + number / 40) % 1.0) for number in range(40))
-    exact = np.diff(reach, prepend=0.0) * 12_000
+    cumulative = weights / weights[-1]
+    counts = sum(counts_of(cumulative, 300, (0.37 + number / 40) % 1.0) for number in range(40))
+    exact = np.diff(cumulative, prepend=0.0) * 12_000
     assert np.abs(counts - exact).max() < 1.001
     # Rounding every piece by itself would not do.
     rng = np.random.default_rng(6)
-    apart = sum(counts_of(reach, 300, rng.random()) for _ in range(40))
+    apart = sum(counts_of(cumulative, 300, rng.random()) for _ in range(40))
     assert np.abs(apart - exact).max() > 2
 
 

@@ -18,7 +18,7 @@ from rankveil import rules
 from rankveil.errors import EstimateError
 from rankveil.estimate import Frame
 from rankveil.estimate.asked import asked
-from rankveil.estimate.intervals import OBSERVED, reach, values
+from rankveil.estimate.intervals import OBSERVED, student_quantile, values
 from rankveil.estimate.statistics import statistic
 from rankveil.estimate.values import Values
 from rankveil.noise import SeededSource
@@ -264,7 +264,7 @@ def test_a_label_that_no_row_has_counts_none_and_special_values_are_no_amounts(m
 
 def test_quantiles_of_students_law_are_those_of_tables() -> None:
     for level, freedom, expected in ((0.95, 10, 2.2281), (0.95, 80, 1.9901), (0.9, 20, 1.7247), (0.99, 16, 2.9208)):
-        assert reach(level, freedom) == pytest.approx(expected, abs=2e-3)
+        assert student_quantile(level, freedom) == pytest.approx(expected, abs=2e-3)
 
 
 def test_a_mean_that_hidden_records_at_a_far_bound_could_move_is_not_supported() -> None:

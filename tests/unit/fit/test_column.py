@@ -80,7 +80,7 @@ def test_masses_are_never_negative_and_add_up_to_the_number_of_records(shape: st
 
 def mass_at(marginal: Marginal, code: int) -> float:
     strips = marginal.strips()
-    share = np.diff(strips.reach, prepend=0.0)
+    share = np.diff(strips.cumulative, prepend=0.0)
     return float(share[(strips.low == code) & (strips.width == 1)].sum())
 
 
@@ -129,7 +129,7 @@ def test_half_of_the_records_far_from_the_others_stay_there() -> None:
     for price in PRICES[:2]:
         marginal = fitted(number(10**6), codes, price)
         beyond = marginal.strips()
-        share = np.diff(beyond.reach, prepend=0.0)[beyond.low > 400_000].sum()
+        share = np.diff(beyond.cumulative, prepend=0.0)[beyond.low > 400_000].sum()
         assert share == pytest.approx(0.5, abs=0.05)
 
 
@@ -144,7 +144,7 @@ def test_more_budget_makes_the_error_smaller(shape: str, unit: str) -> None:
         found = []
         for seed in range(6):
             strips = fitted(column, codes, Price(unit, amount), seed).strips()  # type: ignore[arg-type]
-            share = np.diff(strips.reach, prepend=0.0)
+            share = np.diff(strips.cumulative, prepend=0.0)
             inside = np.clip((middles[:, None] - strips.low) / strips.width, 0, 1)
             found.append(np.abs(inside @ share - truth).mean())
         return float(np.mean(found))
