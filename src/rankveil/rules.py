@@ -194,6 +194,10 @@ INTEREST = 4.0
 LEAST_SHARE_OF_A_DIGIT = 0.1
 """Of the records: a last digit this frequent should stand out of the noise, or last digits are not asked for."""
 
+PLAINLY_LIKELIER = 10.0
+"""Twice the logarithm of how many times likelier (e^5 = 150) a wider prior makes a table, from which it replaces what
+the table's own distance from independence says."""
+
 PLAINLY_ROUND = 1.5
 """Times that a number's last digit makes it likelier than others, from which it is a round number."""
 
@@ -220,6 +224,7 @@ ROWS_BETWEEN_ROUNDS = 1 << 14
 FEWEST_COPULA_ROWS = 20_000
 MOST_FULL_CELLS = 1 << 18  # of a full table that is written down
 FULL_ROUNDS, FULL_STEPS = 12, 30  # of its fit
+LEARNT_AGAIN = 3  # times that it is fitted again because of wider priors
 REPLICATE_RAKES = 5  # sweeps of weights for a replicate, which starts near its end
 MANY_PARITIES, PARITY_RAKES = 50, 12  # of which each says little: contrasts of many need more sweeps
 REPLICATE_SCALE = 4.0  # a replicate has half of an error, so its square has a quarter
@@ -270,5 +275,6 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "no parities of three": {"WORTH_OF_TRIPLES": 0.0},
     "no cells finer than were counted": {"CURVE_POINTS": 1},
     "a pull of one at last": {"SETTLING_PULL": 1.0},
+    "priors by the distance from independence alone": {"PLAINLY_LIKELIER": float("inf")},
 }
 """What each ablation sets, by what it takes away."""

@@ -84,10 +84,23 @@ class Departures:
     axes: tuple[tuple[int, Axis], ...]  # those with neighbours, and their places
     variance: Floats  # of every wave, in records squared
     level: Floats  # records in a cell, the same for neighbours
+    law: tuple[float, float]  # strength and decay
+    evidence: float  # twice the logarithm of how likely they make the table, up to a constant
 
     @classmethod
-    def of(cls, measured: Floats, expected: Floats, noise: float, axes: Sequence[Axis] = ()) -> Departures:
-        """The one that makes the table most likely. `noise`: the variance of its counts."""
+    def of(
+        cls,
+        measured: Floats,
+        expected: Floats,
+        noise: float,
+        axes: Sequence[Axis] = (),
+        unit: float = 0.0,
+        laws: Sequence[tuple[float, float]] = (),
+    ) -> Departures:
+        """The one that makes the table most likely, of these laws or of all.
+
+        `noise`: the variance of its counts. `unit`: the weight of one of the rows in which `expected` was counted.
+        """
         turning = tuple((place, axis) for place, axis in enumerate(axes) if len(axis.near))
         level, frequency = expected, np.zeros(measured.shape)
         for place, axis in turning:
@@ -95,17 +108,18 @@ class Departures:
             others = tuple(other for other in range(measured.ndim) if other != place)
             frequency = frequency + np.expand_dims(axis.frequency, others)
         squares = _turned(measured - expected, turning) ** 2
-        known = noise + level  # records are a sample, too
-        best, found, chosen = -math.inf, level, 0.0
-        for decay in rules.DECAYS if turning else rules.DECAYS[:1]:
-            shape = level**2 / (1 + frequency) ** decay
-            for strength in rules.STRENGTHS:
-                whole = known + strength * shape
-                evidence = -float((np.log(whole) + squares / whole).sum())
-                if evidence > best:
-                    best, found, chosen = evidence, strength * shape, decay
-        # Waves that are all alike are as good as cells.
-        return cls(turning, found, level) if chosen else cls((), found, level)
+        known = noise + (1 + unit) * level  # records are a sample, and so are rows
+        decays = rules.DECAYS if turning else rules.DECAYS[:1]
+        laws = laws or [(strength, decay) for decay in decays for strength in rules.STRENGTHS]
+
+        def by(strength: float, decay: float) -> Departures:
+            variance = strength * level**2 / (1 + frequency) ** decay
+            whole = known + variance
+            evidence = -float((np.log(whole) + squares / whole).sum())
+            # Waves that are all alike are as good as cells.
+            return cls(turning if decay else (), variance, level, (strength, decay), evidence)
+
+        return max((by(*each) for each in laws), key=lambda found: found.evidence)
 
     @cached_property
     def precision(self) -> Floats:

@@ -8,7 +8,7 @@ fit, from which rows can be drawn given some of their columns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -75,6 +75,12 @@ def fit(measured: Measurements, sampler: Sampler, most_rows: int = rules.MOST_RO
     if full_size(sizes) <= rules.MOST_FULL_CELLS and not measured.known:
         full = FullTable(sizes, terms, total)
         cells, weights = full.cells, full.fitted()
+        for _ in range(rules.LEARNT_AGAIN):
+            wider = [term.learn_prior(term.fitted(term.sums(cells), weights)) for term in terms]
+            if not any(wider):
+                break
+            full = FullTable(sizes, terms, total)
+            weights = full.fitted()
     else:
         size = min(max(measured.rows, rules.FEWEST_ROWS), most_rows)
         first = len(next(iter(measured.known.values()))) if measured.known else min(size, rules.FEWEST_ROWS)
@@ -105,9 +111,9 @@ def _pool_parities(terms: Sequence[Term]) -> None:
         alike = [term for term in terms if term.mask >= 0 and len(term.columns) == order]
         if alike:
             measured, expected = (np.stack([getattr(t, name) for t in alike]) for name in ("measured", "expected"))
-            shared = Departures.of(measured, expected, alike[0].variance).variance
-            for term, variance in zip(alike, shared, strict=True):
-                term.departures = Departures((), variance, term.expected)
+            shared = Departures.of(measured, expected, alike[0].variance)
+            for term, variance in zip(alike, shared.variance, strict=True):
+                term.departures = replace(shared, variance=variance, level=term.expected)
 
 
 def started(

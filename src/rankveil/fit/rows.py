@@ -60,6 +60,13 @@ class RowSet:
                 self.weights *= np.exp(change)[index]
             self.weights *= total / self.weights.sum()
 
+    def learn_priors(self) -> None:
+        """Of tables that all others lead away from."""
+        unit = float(self.weights.sum()) / self.size
+        for term, sums in zip(self.terms, self.sums, strict=True):
+            if term.departures is not None:
+                term.learn_prior(term.fitted(sums if term.mask < 0 else sums & term.mask, self.weights), unit)
+
     def drawn_again(self, size: int, sampler: Sampler) -> RowSet:
         """So many rows of equal weight, each as often as its weight says, rounded up or down."""
         order = sampler.permutation(self.size)
@@ -281,6 +288,8 @@ def fit_rows(
     for number in range(rules.ROUNDS):
         before = [term.parameters for term in terms]
         rows.rake(rules.RAKES)
+        if number == rules.ROUNDS // 2:
+            rows.learn_priors()
         # Weights follow the chance of which rows the set holds; parameters average it out.
         part = 1 / max(1, number + 2 - rules.ROUNDS // 2)
         for term, old in zip(terms, before, strict=True):

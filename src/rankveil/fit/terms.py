@@ -44,6 +44,7 @@ class Term:
     parameters: Floats
     shape: tuple[int, ...]  # cells per column; (2,) for a parity
     fixed: bool = False  # a rule of the plan: its parameters stay as they are
+    axes: tuple[Axis, ...] = ()  # of a table: which of its cells are neighbours
 
     def group(self, position: int) -> NDArray[np.int64]:
         """The table's cell of each base cell of one of its columns."""
@@ -68,6 +69,7 @@ class Term:
     ) -> Term:
         """A table as a term."""
         masses = {name: marginals[name].mass for name in table.columns}
+        axes: tuple[Axis, ...] = ()
         if table.parity:
             places = tuple(group.astype(np.int32) for group in table.groups)
             mask, expected = 1, _expected_parity(table, masses, rows)
@@ -79,7 +81,9 @@ class Term:
             measured = _consistent(table, masses, expected > 0)
             expected = np.maximum(expected, rules.FEWEST_EXPECTED)
             variance = table.deviation**2
-            axes = [Axis.of(marginals[name], group) for name, group in zip(table.columns, table.groups, strict=True)]
+            axes = tuple(
+                Axis.of(marginals[name], group) for name, group in zip(table.columns, table.groups, strict=True)
+            )
             departures = Departures.of(measured, expected, variance, axes)
             kept = _sparse(measured, expected, variance, departures)
             if kept is not measured:
@@ -94,6 +98,7 @@ class Term:
             departures,
             np.zeros(measured.size),
             table.noisy.shape,
+            axes=axes,
         )
 
     @classmethod
@@ -149,6 +154,32 @@ class Term:
         shape = self.departures.variance.shape
         tied = self.departures.tied(self.parameters.reshape(shape))
         return _short(self.departures.solved(bend.reshape(shape), slope.reshape(shape) - tied).ravel())
+
+    def learn_prior(self, fitted: Floats, unit: float = 0.0) -> bool:
+        """A wider prior, where that makes the table plainly likelier, around what all other terms lead to.
+
+        Two columns may depend on each other through a third one, and a table that says they do not is near to
+        independence: its own prior would keep it from saying so. `unit`: the weight of a row, where `fitted` is counted
+        in rows, which lie in their cells by chance.
+        """
+        if self.departures is None or self.mask >= 0:
+            return False
+        shape = self.departures.variance.shape
+        own = np.clip(self.parameters, -rules.LARGEST_PARAMETER, rules.LARGEST_PARAMETER)
+        others = np.maximum(fitted * np.exp(-own), rules.FEWEST_EXPECTED).reshape(shape)
+        expected, measured = self.expected.reshape(shape), self.measured.reshape(shape)
+        others = _raked(others, expected)
+        law = self.departures.law
+        wider = [(strength, decay) for decay in rules.DECAYS for strength in rules.STRENGTHS if strength > law[0]]
+        if not wider:
+            return False
+        known = Departures.of(measured, others, self.variance, self.axes, unit, [law])
+        found = Departures.of(measured, others, self.variance, self.axes, unit, wider)
+        if found.evidence < known.evidence + rules.PLAINLY_LIKELIER or found.variance.sum() <= known.variance.sum():
+            return False
+        # Of that strength, in proportion to what the table is near to: independence.
+        self.departures = Departures.of(measured, expected, self.variance, self.axes, laws=[found.law])
+        return True
 
     def tension(self) -> Callable[[Floats], Floats]:
         """Given masses, in which direction each cell by itself pulls; the parameters stay as they are now."""
@@ -223,10 +254,14 @@ def _sparse(counts: Floats, expected: Floats, variance: float, departures: Depar
             best, limit = risk, math.sqrt(cut)
     if not limit:
         return counts
-    kept_counts = np.maximum(counts - limit, 0.0) + rules.FEWEST_EXPECTED * expected
+    return _raked(np.maximum(counts - limit, 0.0) + rules.FEWEST_EXPECTED * expected, expected)
+
+
+def _raked(counts: Floats, expected: Floats) -> Floats:
+    """The table with the margins of another one."""
     for _ in range(rules.MARGIN_SWEEPS):
         for axis in range(counts.ndim):
             others = tuple(other for other in range(counts.ndim) if other != axis)
-            wanted, found = expected.sum(axis=others), kept_counts.sum(axis=others)
-            kept_counts = kept_counts * np.expand_dims(wanted / found, others)
-    return kept_counts
+            wanted, found = expected.sum(axis=others), counts.sum(axis=others)
+            counts = counts * np.expand_dims(wanted / found, others)
+    return counts

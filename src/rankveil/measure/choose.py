@@ -100,6 +100,24 @@ def choose(
     ]
 
 
+def against_others(candidates: Sequence[Columns], scores: Scores, chosen: Sequence[Columns], rows: int) -> Scores:
+    """Scores of pairs, were the chosen ones measured: columns may come out too dependent on each other through a third.
+
+    How strongly they would depend on each other is at least the product of the strengths along the way (between yes/no
+    columns twice that, between normal ones three times). What they would be wrong by is at least the difference.
+    """
+    places = {name: place for place, name in enumerate(dict.fromkeys(name for pair in candidates for name in pair))}
+    first, second = np.array([[places[name] for name in pair] for pair in candidates]).T
+    wanted = set(chosen)
+    kept = np.array([pair in wanted for pair in candidates])
+    links = np.zeros((len(places), len(places)))
+    links[first[kept], second[kept]] = links[second[kept], first[kept]] = scores.strength[kept]
+    through = np.zeros(len(candidates))
+    for link in links:
+        through = np.maximum(through, link[first] * link[second])
+    return Scores(np.maximum(scores.gain, 2 * rows * through - scores.gain), scores.strength)
+
+
 def cost_of(price: Price) -> tuple[float, float]:
     """The power of the rule, and the mean size of noise on a count at the price 1."""
     change = price.protects.of_counts

@@ -35,7 +35,7 @@ from rankveil.fit.marginal import Marginal, SmallCells
 from rankveil.fit.model import fit
 from rankveil.measure.bounds import with_bounds
 from rankveil.measure.budget import Budget, Mechanism, Price
-from rankveil.measure.choose import choose, cost_of, noisy_scores, score_change
+from rankveil.measure.choose import against_others, choose, cost_of, noisy_scores, score_change
 from rankveil.measure.columns import exact_column, paid_columns
 from rankveil.measure.counts import Counts, NoCounts, count_columns
 from rankveil.measure.disorder import out_of_order
@@ -199,6 +199,8 @@ class _Asking:
             math.prod(_sizes(self._groups(pair, self._most_cells(deviation, strength), deviation)))
             for pair, strength in zip(pairs, scores.strength, strict=True)
         ]
+        chosen = choose(pairs, scores, cells, self._weights(pairs), self.budget.part(for_tables))
+        scores = against_others(pairs, scores, [each.columns for each in chosen], self.rows)
         chosen = choose(pairs, scores, cells, self._weights(pairs), self.budget.part(for_tables))
         for each in chosen:
             self._ask_table(each.columns, exact[each.columns], each.part * for_tables, each.strength)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from rankveil.declare import Schema
-from rankveil.fit import full, rows
+from rankveil.fit import full, rows, terms
 from rankveil.fit.full import FullTable, walsh
 from rankveil.fit.marginal import NominalMarginal
 from rankveil.fit.model import Model, fit, started
@@ -407,6 +407,31 @@ def test_a_model_over_moving_rows_is_near_that_over_the_full_table(monkeypatch: 
     groups = [every(3), every(4), every(2)]
     distance = np.abs(whole.table("abc", groups) - moving.table("abc", groups)).sum() / 2 / TOTAL
     assert distance < 0.03
+
+
+def crossing() -> np.ndarray:
+    """Two columns that have nothing to do with each other, and a third that both decide."""
+    place = np.linspace(-1, 1, 6)
+    exact = np.exp(np.subtract.outer(np.add.outer(-place, -place), 2.5 * place) ** 2 / -0.5)
+    exact *= TOTAL / 36 / exact.sum(axis=2, keepdims=True)
+    return exact
+
+
+@pytest.mark.parametrize("full_cells", [1 << 18, 1], ids=["full table", "moving rows"])
+def test_a_table_that_says_two_columns_are_independent_is_believed(
+    full_cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows.rules, "MOST_FULL_CELLS", full_cells)
+    exact, deviation = crossing(), 1.0
+    measured = measurements(exact, ["ac", "bc", "ab"], deviation)
+
+    def missed() -> float:
+        found = fit(measured, Sampler(SeededSource(1))).table("ab", [every(6), every(6)])
+        return float(np.sqrt(((found - margins(exact, "ab", "abc")) ** 2).mean())) / deviation
+
+    assert missed() < 1.5
+    monkeypatch.setattr(terms.rules, "PLAINLY_LIKELIER", math.inf)  # by its own distance from independence alone
+    assert missed() > 2.5
 
 
 def test_known_cells_stay_as_they_are() -> None:

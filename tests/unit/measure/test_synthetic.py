@@ -10,6 +10,8 @@ import pytest
 
 import rankveil as rv
 from rankveil.errors import PlanError
+from rankveil.measure import synthetic
+from rankveil.measure.choose import Scores, against_others
 from rankveil.noise import SeededSource
 from tests.support import category, integer, plan_text
 
@@ -114,6 +116,40 @@ def test_three_yes_or_no_columns_of_which_two_decide_the_third_are_kept(delta: s
     assert (made[0] ^ made[1] == made[2]).mean() > 0.95
     assert abs((made[0] ^ made[1] == made[3]).mean() - 0.5) < 0.05
     assert any("T47" in share.theorems for share in release.certificate.shares)
+
+
+def difference_of_means(table: pa.Table) -> float:
+    age, sex = np.asarray(table["age"]), np.asarray(table["sex"])
+    return float(age[sex].mean() - age[~sex].mean())
+
+
+def test_columns_that_both_decide_a_third_do_not_come_out_dependent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pay depends on age and on sex, which have little to do with each other; seeds are fixed."""
+    rng = np.random.default_rng(5)
+    man = rng.integers(0, 2, 20_000)
+    age = np.clip(np.round(rng.normal(45.5 - man, 12, 20_000)), 18, 90).astype(np.int64)
+    pay = np.round(2000 * np.exp(rng.normal(0, 0.25, 20_000) + 0.015 * (age - 45) + 0.5 * man)).astype(np.int64)
+    table = pa.table({"age": age, "sex": man == 1, "pay": pay.clip(0, 50_000), "region": rng.integers(0, 5, 20_000)})
+    columns = {"age": integer(90), "sex": 'kind = "boolean"', "pay": integer(50_000), "region": integer(4)}
+    asked = plan(columns).with_(delta="1e-9")
+
+    def mean_error() -> float:
+        made = [rv.release(table, asked, source=SeededSource(seed)).table for seed in range(4)]
+        return float(np.mean([abs(difference_of_means(each) - difference_of_means(table)) for each in made]))
+
+    assert mean_error() < 1
+    monkeypatch.setattr(synthetic, "against_others", lambda pairs, scores, *_: scores)
+    assert mean_error() > 2, "pairs that are chosen by their own distance from independence alone"
+
+
+def test_what_a_pair_would_come_out_as_through_a_third_column_counts() -> None:
+    pairs = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]
+    scores = Scores(np.array([500.0, 400.0, 10.0, 5.0]), np.array([0.5, 0.4, 0.01, 0.0]))
+    chosen = pairs[:2]
+    assert against_others(pairs, scores, chosen, 500).gain.tolist() == [500, 400, 0.5 * 0.4 * 1000 - 10, 5]
+    # A chain, in which the third pair is as dependent as the others make it, needs no table more than before.
+    chain = Scores(np.array([500.0, 400.0, 200.0, 5.0]), np.array([0.5, 0.4, 0.2, 0.0]))
+    assert against_others(pairs, chain, chosen, 500).gain.tolist() == [500, 400, 200, 5]
 
 
 def test_what_the_plan_is_interested_in_is_kept_better() -> None:
