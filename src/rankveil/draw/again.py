@@ -46,9 +46,9 @@ class Given:
 
 def draw_again(measured: Measurements, model: Model, count: int, where: str | None, source: RandomSource) -> Rows:
     """`count` fresh rows of the model, all of which fulfil a condition."""
-    if count < 1:
-        raise PlanError(f"{count} rows cannot be drawn.", cost="", remedy="Ask for 1 row or more.")
-    schema, sampler = measured.schema, Sampler(source)
+    if count < 1 or count % 1:
+        raise PlanError(f"{count} rows cannot be drawn.", cost="", remedy="Ask for a whole number of rows, 1 or more.")
+    count, schema, sampler = int(count), measured.schema, Sampler(source)
     pieces = cut(count, source)
     if where is None:
         make = Completed(RowMaker.of(model, len(pieces), schema.rules, sampler), schema).make

@@ -126,8 +126,8 @@ def test_a_condition_that_nobody_fulfils_or_that_means_nothing_is_refused(
     assert refused.value.exit_code == 2
 
 
-@pytest.mark.parametrize("count", [0, -3])
-def test_no_rows_cannot_be_drawn(count: int, model: rv.Model) -> None:
+@pytest.mark.parametrize("count", [0, -3, 2.5])
+def test_no_rows_and_half_a_row_cannot_be_drawn(count: int, model: rv.Model) -> None:
     with pytest.raises(PlanError, match="cannot be drawn"):
         model.sample(count)
 
