@@ -20,6 +20,7 @@ from rankveil.web.words import in_page_words
 
 _EMPTY = dict.fromkeys(("method", "epsilon", "delta", "k", "population"), "")
 _FIELDS = tuple(_EMPTY)
+_NOTHING = "This method promises nothing, whatever ε is."
 
 
 def method_page(ask: Ask) -> Response:
@@ -67,11 +68,12 @@ def _dry_run(plan: Plan, state: State, values: dict[str, str]) -> dict[str, Any]
         changed = _with(plan, values)
         looked = preview(changed, state.rows)
         large = bool(looked.meaning) and changed.release.epsilon > LARGE
-        meaning = looked.meaning or "This method promises nothing, whatever ε is."
-        shown = of_preview(looked)
+        shown, meaning = of_preview(looked), looked.meaning or _NOTHING
         return {"error": None, "fragment": shown, "meaning": meaning, "large": large, "plan": plan_toml(changed)}
     except RankveilError as error:
-        return {"error": in_page_words(error), "fragment": None, "meaning": "", "large": False, "plan": state.plan}
+        method = METHODS.get(values["method"])
+        meaning = _NOTHING if method and not method.differentially_private else ""
+        return {"error": in_page_words(error), "fragment": None, "meaning": meaning, "large": False, "plan": state.plan}
 
 
 def save_method(ask: Ask) -> Response:
