@@ -434,7 +434,7 @@ def test_a_command_before_head_ends_with_141_where_head_goes_early(lines: int, c
     if not hasattr(fcntl, "F_SETPIPE_SZ"):
         pytest.skip("the size of a pipe can be set on Linux only")
     names = [f"c{number}" for number in range(300)]
-    (tmp_path / "p.csv").write_text(f"{','.join(names)}\n{','.join('1' for _ in names)}\n", encoding="utf-8")
+    (tmp_path / "p.csv").write_text("\n".join([",".join(names), *[",".join(["1"] * 300)] * 2, ""]), encoding="utf-8")
     (tmp_path / "plan.toml").write_text(plan_text({name: integer(9) for name in names}), encoding="utf-8")
     line = _command("release p.csv --plan plan.toml --dry-run")
     env = {**os.environ, "RANKVEIL_LEDGER": str(tmp_path / "l.sqlite")}

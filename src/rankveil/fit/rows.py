@@ -61,11 +61,16 @@ class RowSet:
             self.weights *= total / self.weights.sum()
 
     def learn_priors(self) -> None:
-        """Of tables that all others lead away from."""
-        unit = float(self.weights.sum()) / self.size
+        """Of tables that these rows miss plainly, however long their weights are fitted; which stay as they are."""
+        weights, parameters = self.weights.copy(), [term.parameters for term in self.terms]
+        self.rake(rules.LAST_RAKES)
+        unit = float(weights.sum()) / self.size
         for term, sums in zip(self.terms, self.sums, strict=True):
-            if term.departures is not None:
-                term.learn_prior(term.fitted(sums if term.mask < 0 else sums & term.mask, self.weights), unit)
+            if term.departures is not None and term.mask < 0:
+                term.learn_prior(term.fitted(sums, self.weights), unit)
+        self.weights = weights
+        for term, before in zip(self.terms, parameters, strict=True):
+            term.parameters = before
 
     def drawn_again(self, size: int, sampler: Sampler) -> RowSet:
         """So many rows of equal weight, each as often as its weight says, rounded up or down."""

@@ -156,15 +156,20 @@ class Term:
         return _short(self.departures.solved(bend.reshape(shape), slope.reshape(shape) - tied).ravel())
 
     def learn_prior(self, fitted: Floats, unit: float = 0.0) -> bool:
-        """A wider prior, where that makes the table plainly likelier, around what all other terms lead to.
+        """A wider prior, where the prior alone keeps the fit from the table, and a wider one makes it plainly likelier.
 
         Two columns may depend on each other through a third one, and a table that says they do not is near to
-        independence: its own prior would keep it from saying so. `unit`: the weight of a row, where `fitted` is counted
-        in rows, which lie in their cells by chance.
+        independence, from which its prior takes its strength. So it is asked again around what all other terms lead to,
+        if the prior pulls the fit further from the table than noise and the chance of records put it. `unit`: the
+        weight of a row, where `fitted` is counted in rows, which lie in their cells by chance.
         """
         if self.departures is None or self.mask >= 0:
             return False
         shape = self.departures.variance.shape
+        held = self.departures.tied(self.parameters.reshape(shape)).ravel() * self.variance
+        missed = np.minimum(np.abs(self.measured - fitted) * fitted, np.abs(held)) / np.maximum(fitted, 1e-9)
+        if (missed**2).mean() <= max(rules.PLAINLY_MISSED**2 * self.variance, fitted.mean()):
+            return False
         own = np.clip(self.parameters, -rules.LARGEST_PARAMETER, rules.LARGEST_PARAMETER)
         others = np.maximum(fitted * np.exp(-own), rules.FEWEST_EXPECTED).reshape(shape)
         expected, measured = self.expected.reshape(shape), self.measured.reshape(shape)

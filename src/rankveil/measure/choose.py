@@ -115,7 +115,8 @@ def against_others(candidates: Sequence[Columns], scores: Scores, chosen: Sequen
     through = np.zeros(len(candidates))
     for link in links:
         through = np.maximum(through, link[first] * link[second])
-    return Scores(np.maximum(scores.gain, 2 * rows * through - scores.gain), scores.strength)
+    alone = np.maximum(scores.gain, 0.0)
+    return Scores(np.maximum(scores.gain, 2 * rows * through - alone), scores.strength)
 
 
 def cost_of(price: Price) -> tuple[float, float]:

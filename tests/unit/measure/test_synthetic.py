@@ -144,9 +144,9 @@ def test_columns_that_both_decide_a_third_do_not_come_out_dependent(monkeypatch:
 
 def test_what_a_pair_would_come_out_as_through_a_third_column_counts() -> None:
     pairs = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]
-    scores = Scores(np.array([500.0, 400.0, 10.0, 5.0]), np.array([0.5, 0.4, 0.01, 0.0]))
+    scores = Scores(np.array([500.0, 400.0, 10.0, -5.0]), np.array([0.5, 0.4, 0.01, 0.0]))
     chosen = pairs[:2]
-    assert against_others(pairs, scores, chosen, 500).gain.tolist() == [500, 400, 0.5 * 0.4 * 1000 - 10, 5]
+    assert against_others(pairs, scores, chosen, 500).gain.tolist() == [500, 400, 0.5 * 0.4 * 1000 - 10, 0]
     # A chain, in which the third pair is as dependent as the others make it, needs no table more than before.
     chain = Scores(np.array([500.0, 400.0, 200.0, 5.0]), np.array([0.5, 0.4, 0.2, 0.0]))
     assert against_others(pairs, chain, chosen, 500).gain.tolist() == [500, 400, 200, 5]
