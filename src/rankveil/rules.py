@@ -195,7 +195,7 @@ LEAST_SHARE_OF_A_DIGIT = 0.1
 """Of the records: a last digit this frequent should stand out of the noise, or last digits are not asked for."""
 
 PLAINLY_MISSED = 2.0
-"""Deviations of noise on a table by which its prior alone must hold the fit from it, for a wider one to be looked for."""
+"""Deviations of noise on a table by which its prior alone must hold the fit from it before a wider one is tried."""
 
 PLAINLY_LIKELIER = 10.0
 """Twice the logarithm of how many times likelier (e^5 = 150) a wider prior makes a table, from which it replaces what
