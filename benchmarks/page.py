@@ -33,9 +33,7 @@ BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 PAPER = "published:individual-ranking"
 # Results of models that were changed since, by the first digits of the file's SHA-256: new results lose the mark.
 OLDER = {
-    "620d243c8ca8": "of the model before decision 43",  # adult
     "f5f8b7485f58": "of the model before decision 43",  # ceiling
-    "ea25a631b879": "of the model before decision 43",  # dense
     "07f15d05234a": "of the model before decision 48",  # dense-add-remove
     "96dc380155bd": "of the model before decision 43",  # ablation
     "a6c592314254": "of the model before decision 48",  # peers
