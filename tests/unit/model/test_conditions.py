@@ -127,9 +127,9 @@ def test_a_condition_that_nobody_fulfils_or_that_means_nothing_is_refused(
 
 
 @pytest.mark.parametrize("count", [0, -3, 2.5])
-def test_no_rows_and_half_a_row_cannot_be_drawn(count: int, model: rv.Model) -> None:
+def test_no_rows_and_half_a_row_cannot_be_drawn(count: float, model: rv.Model) -> None:
     with pytest.raises(PlanError, match="cannot be drawn"):
-        model.sample(count)
+        model.sample(count)  # type: ignore[arg-type]
 
 
 def test_a_rare_condition_costs_no_more_than_a_frequent_one(model: rv.Model, monkeypatch: pytest.MonkeyPatch) -> None:
